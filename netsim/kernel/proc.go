@@ -45,6 +45,7 @@ type Proc struct {
 
 	k         *Kernel
 	wake      chan struct{}
+	reaped    chan struct{} // set by Kill of a process without the baton; closed when its goroutine is over
 	state     procState
 	paused    bool
 	dying     bool
@@ -85,6 +86,10 @@ func (k *Kernel) Spawn(h *Host, name, incarnation string, main func(*Proc), onEx
 			main(p)
 		}
 		p.finish(0, ReasonExit)
+		if p.reaped != nil {
+			close(p.reaped)
+			return
+		}
 		k.baton <- struct{}{}
 	}()
 	return p
@@ -160,11 +165,9 @@ func (k *Kernel) Kill(p *Proc, reason string) {
 	if k.current == p {
 		return // it unwinds at its next checkpoint, before anything else of it runs
 	}
-	was := k.current
-	k.current = p
+	p.reaped = make(chan struct{})
 	p.wake <- struct{}{}
-	<-k.baton
-	k.current = was
+	<-p.reaped
 }
 
 // Pause stops scheduling the process; its timers and sockets go on without it.
