@@ -1,0 +1,195 @@
+package history
+
+import (
+	"bufio"
+	"bytes"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+)
+
+// LineError says which line of a history cannot be accepted, and why.
+type LineError struct {
+	Line int // from 1
+	Why  string
+}
+
+func (e *LineError) Error() string { return fmt.Sprintf("history: line %d: %s", e.Line, e.Why) }
+
+func bad(line int, format string, args ...any) error {
+	return &LineError{Line: line, Why: fmt.Sprintf(format, args...)}
+}
+
+// Read reads a whole history, strictly: Parse for each line, then Check. The last line must end with a newline. Empty
+// lines are refused. Every error about content is a *LineError.
+func Read(r io.Reader) ([]Op, error) {
+	br := bufio.NewReaderSize(r, 1<<16)
+	var ops []Op
+	for line := 1; ; line++ {
+		text, err := readLine(br, line)
+		if err == io.EOF {
+			return ops, Check(ops)
+		}
+		if err != nil {
+			return nil, err
+		}
+		op, err := Parse(text)
+		if err != nil {
+			return nil, bad(line, "%s", err)
+		}
+		ops = append(ops, op)
+	}
+}
+
+// readLine returns one line without its newline, io.EOF at a clean end.
+func readLine(br *bufio.Reader, line int) ([]byte, error) {
+	var text []byte
+	for {
+		part, err := br.ReadSlice('\n')
+		text = append(text, part...)
+		switch {
+		case err == nil:
+			return text[:len(text)-1], nil
+		case len(text) > MaxLine:
+			return nil, bad(line, "longer than %d bytes", MaxLine)
+		case errors.Is(err, bufio.ErrBufferFull):
+		case errors.Is(err, io.EOF) && len(text) == 0:
+			return nil, io.EOF
+		case errors.Is(err, io.EOF):
+			return nil, bad(line, "cut in the middle: it has no newline and ends in %q", tail(text, 24))
+		default:
+			return nil, fmt.Errorf("history: line %d: %w", line, err)
+		}
+	}
+}
+
+func tail(b []byte, n int) []byte { return b[max(0, len(b)-n):] }
+
+// raw is the JSON form of an Op; pointers tell "absent" from zero.
+type raw struct {
+	Index      *int64   `json:"index"`
+	Time       *int64   `json:"time"`
+	Proc       string   `json:"proc"`
+	Process    int      `json:"process"`
+	ID         *int64   `json:"id"`
+	Type       Type     `json:"type"`
+	F          F        `json:"f"`
+	Topic      string   `json:"topic"`
+	Partition  int32    `json:"partition"`
+	Values     []string `json:"values"`
+	Acks       int      `json:"acks"`
+	Idempotent bool     `json:"idempotent"`
+	Retried    bool     `json:"retried"`
+	PID        *int64   `json:"pid"`
+	PEpoch     *int16   `json:"pepoch"`
+	Seq        *int32   `json:"seq"`
+	Offset     *int64   `json:"offset"`
+	Records    []Rec    `json:"records"`
+	HW         *int64   `json:"hw"`
+	LogStart   *int64   `json:"log_start"`
+	Error      string   `json:"error"`
+	Corrupt    string   `json:"corrupt"`
+	Final      bool     `json:"final"`
+}
+
+// UnmarshalJSON reads the pair [offset,"value"].
+func (r *Rec) UnmarshalJSON(b []byte) error {
+	var pair []json.RawMessage
+	if err := json.Unmarshal(b, &pair); err != nil {
+		return err
+	}
+	if len(pair) != 2 {
+		return fmt.Errorf("a record is [offset,\"value\"], not %s", b)
+	}
+	if err := json.Unmarshal(pair[0], &r.Offset); err != nil {
+		return err
+	}
+	return json.Unmarshal(pair[1], &r.Value)
+}
+
+// Parse reads one line, without its newline. Unknown keys, types and operations, and what a completion must carry but
+// does not, are errors; they do not name a line.
+func Parse(line []byte) (Op, error) {
+	var w raw
+	dec := json.NewDecoder(bytes.NewReader(line))
+	dec.DisallowUnknownFields()
+	if err := dec.Decode(&w); err != nil {
+		if errors.Is(err, io.EOF) || errors.Is(err, io.ErrUnexpectedEOF) {
+			return Op{}, fmt.Errorf("cut in the middle: the JSON object is not closed, the line ends in %q", tail(line, 24))
+		}
+		return Op{}, err
+	}
+	if rest := bytes.TrimSpace(line[dec.InputOffset():]); len(rest) > 0 {
+		return Op{}, fmt.Errorf("%q follows the JSON object", tail(rest, 24))
+	}
+	if err := w.check(); err != nil {
+		return Op{}, err
+	}
+	return w.op(), nil
+}
+
+func (w *raw) op() Op {
+	return Op{
+		Index: or(w.Index, 0), Time: or(w.Time, 0), Proc: w.Proc, Process: w.Process, ID: or(w.ID, 0), Type: w.Type, F: w.F,
+		Topic: w.Topic, Partition: w.Partition, Values: w.Values, Acks: w.Acks, Idempotent: w.Idempotent, Retried: w.Retried,
+		PID: or(w.PID, NoOffset), PEpoch: or(w.PEpoch, -1), Seq: or(w.Seq, -1), Offset: or(w.Offset, NoOffset),
+		Records: w.Records, HW: or(w.HW, -1), LogStart: or(w.LogStart, -1), Error: w.Error, Corrupt: w.Corrupt, Final: w.Final,
+	}
+}
+
+func or[T any](p *T, otherwise T) T {
+	if p == nil {
+		return otherwise
+	}
+	return *p
+}
+
+// check refuses a line that its reader would have to guess about.
+func (w *raw) check() error {
+	switch w.Type {
+	case Invoke, OK, Fail, Info:
+	default:
+		return fmt.Errorf("unknown type %q", w.Type)
+	}
+	switch w.F {
+	case Produce, Fetch, ListOffsets:
+		if w.Topic == "" {
+			return fmt.Errorf("%s without a topic", w.F)
+		}
+	case InitProducerID, CreateTopic, DeleteTopic, Metadata:
+	default:
+		return fmt.Errorf("unknown f %q", w.F)
+	}
+	switch {
+	case w.Time == nil:
+		return errors.New("no time")
+	case w.ID == nil:
+		return errors.New("no id")
+	case w.Proc == "":
+		return errors.New("no proc")
+	case w.Partition < 0:
+		return fmt.Errorf("partition %d", w.Partition)
+	}
+	return w.checkF()
+}
+
+func (w *raw) checkF() error {
+	switch {
+	case w.F == Produce && w.Type == Invoke && len(w.Values) == 0:
+		return errors.New("produce without values")
+	case w.F == Produce && w.Idempotent && (w.PID == nil || w.PEpoch == nil || w.Seq == nil):
+		return errors.New("idempotent produce without pid, pepoch and seq")
+	case w.F == Produce && w.Type == OK && or(w.Offset, NoOffset) < NoOffset:
+		return fmt.Errorf("produce ok at offset %d", *w.Offset)
+	case w.F == Fetch && or(w.Offset, -1) < 0:
+		return errors.New("fetch without the offset it asks for")
+	case w.F == ListOffsets && w.Type == Invoke && w.Offset != nil && *w.Offset != Latest && *w.Offset != Earliest:
+		return fmt.Errorf("list-offsets asks for %d; only latest (-1) and earliest (-2) can be judged", *w.Offset)
+	case w.F == ListOffsets && w.Type == OK && w.Offset == nil:
+		return errors.New("list-offsets ok without an offset")
+	case w.F == InitProducerID && w.Type == OK && (w.PID == nil || w.PEpoch == nil):
+		return errors.New("init-producer-id ok without pid and pepoch")
+	}
+	return nil
+}
