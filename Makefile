@@ -1,0 +1,48 @@
+GO ?= go
+STATICCHECK ?= $(GO) run honnef.co/go/tools/cmd/staticcheck@v0.8.2
+
+# The same value goes into bin/trialog and bin/trialog.wasm; a pair that differs is refused at run time.
+SOURCE = $(shell $(GO) run ./checker/court/sourcehash .)
+LDFLAGS = -X main.source=trialog-source:$(SOURCE)
+
+# Packages whose transcripts and golden files `make rewrite` regenerates.
+GOLDEN = $(sort $(dir $(shell grep -rl --include='*_test.go' 'flag.Bool("rewrite"' core netsim checker cmd)))
+
+.PHONY: help build trial test test-clients race bench lint generate rewrite ci
+
+help: ## list the targets
+	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "%-13s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
+
+build: ## bin/trialog (native) and bin/trialog.wasm (the same source, for the simulated OS)
+	$(GO) build -trimpath -ldflags '$(LDFLAGS)' -o bin/trialog ./cmd/trialog
+	bin/trialog sim build --tags guest --ldflags '$(LDFLAGS)' -o bin/trialog.wasm ./cmd/trialog
+
+trial: build ## put the broker on trial: a real process, the simulated OS, every safety rule switched off in turn
+	bin/trialog trial
+
+test: build ## every test of the module
+	$(GO) test ./...
+
+test-clients: build ## foreign Kafka clients against the real process (modules of their own)
+	cd experiments/clients && $(GO) test -count=1 ./...
+
+race: ## the native tests under the race detector
+	$(GO) test -race ./core/... ./checker/...
+
+bench: ## every benchmark, target and value printed
+	$(GO) test -run '^$$' -bench . -benchmem ./...
+
+lint: ## gofmt, go vet (native and guest), staticcheck
+	@test -z "$$(gofmt -l .)" || { gofmt -l .; echo 'lint: the files above are not gofmt clean'; exit 1; }
+	$(GO) vet ./...
+	GOOS=wasip1 GOARCH=wasm $(GO) vet -tags guest ./core/... ./checker/history ./checker/workload ./cmd/trialog
+	$(STATICCHECK) ./...
+
+generate: ## what is generated from other files
+	$(GO) generate ./...
+
+rewrite: build ## regenerate golden files and transcripts
+	$(GO) test $(addprefix ./,$(GOLDEN)) -rewrite
+
+ci: lint build trial race test-clients generate rewrite test ## what .ci/run calls
+	git diff --exit-code
