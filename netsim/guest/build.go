@@ -1,0 +1,133 @@
+package guest
+
+import (
+	"bytes"
+	"context"
+	"crypto/sha256"
+	"encoding/hex"
+	"encoding/json"
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"sort"
+	"strings"
+)
+
+// Options of a build.
+type Options struct {
+	Dir     string   // where go build runs; "" is the current directory
+	Package string   // what to build, as for go build
+	Out     string   // the .wasm file to write
+	Tags    []string // build tags beside "guest", which is always set
+	LDFlags string   // further linker flags
+}
+
+// CacheDir is where overlays and compiled guests are kept between runs: the user's cache directory, or the temporary
+// directory where there is none.
+func CacheDir() string {
+	base, err := os.UserCacheDir()
+	if err != nil {
+		base = os.TempDir()
+	}
+	return filepath.Join(base, "trialog")
+}
+
+// Build compiles a Go program for the simulator with the stock toolchain and the overlay.
+func Build(ctx context.Context, o Options) error {
+	overlay, err := writeOverlay(ctx)
+	if err != nil {
+		return err
+	}
+	out, err := filepath.Abs(o.Out)
+	if err != nil {
+		return fmt.Errorf("guest: output %s: %w", o.Out, err)
+	}
+	tags := strings.Join(append([]string{"guest"}, o.Tags...), ",")
+	cmd := exec.CommandContext(ctx, "go", "build", "-overlay", overlay, "-trimpath", "-tags", tags,
+		"-ldflags", strings.TrimSpace("-s -w "+o.LDFlags), "-o", out, o.Package)
+	cmd.Dir = o.Dir
+	cmd.Env = append(os.Environ(), "GOOS=wasip1", "GOARCH=wasm", "CGO_ENABLED=0", "GOFLAGS=-buildvcs=false")
+	var stderr bytes.Buffer
+	cmd.Stderr = &stderr
+	if err := cmd.Run(); err != nil {
+		return fmt.Errorf("guest: go build %s: %w\n%s", o.Package, err, strings.TrimSpace(stderr.String()))
+	}
+	return nil
+}
+
+// writeOverlay makes the overlay of the installed Go in the cache and returns the file to give to go build. Its
+// directory is named by content, so that concurrent builds agree and Go's own build cache is hit.
+func writeOverlay(ctx context.Context) (string, error) {
+	version, goroot, err := goEnv(ctx)
+	if err != nil {
+		return "", err
+	}
+	files, err := overlayFiles(version, goroot)
+	if err != nil {
+		return "", err
+	}
+	names := make([]string, 0, len(files))
+	for name := range files {
+		names = append(names, name)
+	}
+	sort.Strings(names)
+	h := sha256.New()
+	for _, name := range names {
+		fmt.Fprintf(h, "%s\x00%s\x00%d\x00", goroot, name, len(files[name]))
+		h.Write(files[name])
+	}
+	dir := filepath.Join(CacheDir(), "overlay-"+hex.EncodeToString(h.Sum(nil)[:8]))
+	replace := map[string]string{}
+	for _, name := range names {
+		path := filepath.Join(dir, strings.ReplaceAll(name, "/", "_"))
+		if err := writeFile(path, files[name]); err != nil {
+			return "", err
+		}
+		replace[filepath.Join(goroot, "src", filepath.FromSlash(name))] = path
+	}
+	text, err := json.MarshalIndent(map[string]any{"Replace": replace}, "", "  ")
+	if err != nil {
+		return "", fmt.Errorf("guest: overlay: %w", err)
+	}
+	path := filepath.Join(dir, "overlay.json")
+	return path, writeFile(path, text)
+}
+
+// writeFile writes atomically, and not at all if the file already holds the text.
+func writeFile(path string, text []byte) error {
+	if have, err := os.ReadFile(path); err == nil && bytes.Equal(have, text) {
+		return nil
+	}
+	if err := os.MkdirAll(filepath.Dir(path), 0o755); err != nil {
+		return fmt.Errorf("guest: overlay: %w", err)
+	}
+	tmp, err := os.CreateTemp(filepath.Dir(path), "tmp-*")
+	if err != nil {
+		return fmt.Errorf("guest: overlay: %w", err)
+	}
+	_, err = tmp.Write(text)
+	if cerr := tmp.Close(); err == nil {
+		err = cerr
+	}
+	if err == nil {
+		err = os.Rename(tmp.Name(), path)
+	}
+	if err != nil {
+		os.Remove(tmp.Name())
+		return fmt.Errorf("guest: overlay: %w", err)
+	}
+	return nil
+}
+
+func goEnv(ctx context.Context) (version, goroot string, err error) {
+	out, err := exec.CommandContext(ctx, "go", "env", "GOVERSION", "GOROOT").Output()
+	if err != nil {
+		return "", "", fmt.Errorf("guest: go env: %w", err)
+	}
+	fields := strings.Fields(string(out))
+	if len(fields) != 2 {
+		return "", "", fmt.Errorf("guest: go env answers %q, expected a version and a directory", out)
+	}
+	return fields[0], fields[1], nil
+}
