@@ -1,0 +1,80 @@
+package wire
+
+import "slices"
+
+// API keys that this broker knows. The numbers are Kafka's.
+const (
+	KeyProduce        int16 = 0
+	KeyFetch          int16 = 1
+	KeyListOffsets    int16 = 2
+	KeyMetadata       int16 = 3
+	KeyAPIVersions    int16 = 18
+	KeyCreateTopics   int16 = 19
+	KeyDeleteTopics   int16 = 20
+	KeyInitProducerID int16 = 22
+)
+
+// API is one row of the version table.
+type API struct {
+	Key  int16
+	Name string
+
+	// Min and Max are what ApiVersions answers.
+	Min, Max int16
+
+	// ServeMin is the lowest version that is really served. It differs from Min
+	// for Produce only: librdkafka before 2.15 sends records uncompressed to a
+	// broker whose minimum is 3 (KAFKA-18659), so 0 is advertised; a request below
+	// ServeMin closes the connection, as in Kafka.
+	ServeMin int16
+
+	// Flexible is the first version with compact fields and tag buffers (KIP-482).
+	Flexible int16
+
+	// FrameMax bounds the size of a request frame in bytes; 0 means that only
+	// socket.request.max.bytes does. Requests without records stay small, and what
+	// they decode to is much larger than they are.
+	FrameMax int
+}
+
+// controlFrameMax bounds frames of every API but Produce: 4 MiB hold a Fetch of
+// 80,000 partitions.
+const controlFrameMax = 4 << 20
+
+var apis = []API{
+	{Key: KeyProduce, Name: "Produce", Min: 0, Max: 11, ServeMin: 3, Flexible: 9},
+	{Key: KeyFetch, Name: "Fetch", Min: 4, Max: 17, ServeMin: 4, Flexible: 12, FrameMax: controlFrameMax},
+	{Key: KeyListOffsets, Name: "ListOffsets", Min: 1, Max: 9, ServeMin: 1, Flexible: 6, FrameMax: controlFrameMax},
+	{Key: KeyMetadata, Name: "Metadata", Min: 0, Max: 12, ServeMin: 0, Flexible: 9, FrameMax: controlFrameMax},
+	{Key: KeyAPIVersions, Name: "ApiVersions", Min: 0, Max: 4, ServeMin: 0, Flexible: 3, FrameMax: controlFrameMax},
+	{Key: KeyCreateTopics, Name: "CreateTopics", Min: 2, Max: 7, ServeMin: 2, Flexible: 5, FrameMax: controlFrameMax},
+	{Key: KeyDeleteTopics, Name: "DeleteTopics", Min: 1, Max: 6, ServeMin: 1, Flexible: 4, FrameMax: controlFrameMax},
+	{Key: KeyInitProducerID, Name: "InitProducerId", Min: 0, Max: 4, ServeMin: 0, Flexible: 2, FrameMax: controlFrameMax},
+}
+
+// APIs is the table, ordered by key. The caller owns the copy.
+func APIs() []API { return slices.Clone(apis) }
+
+// Lookup finds the row of a key.
+func Lookup(key int16) (API, bool) {
+	for i := range apis {
+		if apis[i].Key == key {
+			return apis[i], true
+		}
+	}
+	return API{}, false
+}
+
+// Serves reports whether a request of that version is handled.
+func (a API) Serves(version int16) bool { return version >= a.ServeMin && version <= a.Max }
+
+// IsFlexible reports whether that version has tag buffers.
+func (a API) IsFlexible(version int16) bool { return version >= a.Flexible }
+
+// APIName is Kafka's name of a key, for logs.
+func APIName(key int16) string {
+	if a, ok := Lookup(key); ok {
+		return a.Name
+	}
+	return "unknown"
+}
