@@ -1,0 +1,167 @@
+package wire
+
+import (
+	"bytes"
+	"encoding/binary"
+	"errors"
+	"io"
+	"runtime"
+	"testing"
+	"testing/iotest"
+	"time"
+
+	"github.com/stretchr/testify/require"
+	"github.com/twmb/franz-go/pkg/kmsg"
+)
+
+func frameOf(body []byte) []byte {
+	return append(binary.BigEndian.AppendUint32(nil, uint32(len(body))), body...)
+}
+
+func metadataFrame(t *testing.T, clientID string, topics ...string) []byte {
+	t.Helper()
+	req := kmsg.NewPtrMetadataRequest()
+	req.Version = 4
+	for _, name := range topics {
+		topic := kmsg.NewMetadataRequestTopic()
+		topic.Topic = kmsg.StringPtr(name)
+		req.Topics = append(req.Topics, topic)
+	}
+	return kmsg.NewRequestFormatter(kmsg.FormatterClientID(clientID)).AppendRequest(nil, req, 7)
+}
+
+func reader(src io.Reader, max int) (*FrameReader, *Budget) {
+	budget := NewBudget(64 << 20)
+	return NewFrameReader(src, max, new(Pool), budget, nil), budget
+}
+
+// TestFrameHostile is the table of W01 and W04: what is refused, and with which
+// words.
+func TestFrameHostile(t *testing.T) {
+	for _, tc := range []struct {
+		name  string
+		bytes []byte
+		want  string
+	}{
+		{"negative", []byte{0xff, 0xff, 0xff, 0xff}, "frame of negative size -1"},
+		{"most negative", []byte{0x80, 0, 0, 0}, "frame of negative size -2147483648"},
+		{"empty frame", []byte{0, 0, 0, 0}, "frame of 0 bytes has no header"},
+		{"seven bytes", append([]byte{0, 0, 0, 7}, make([]byte, 7)...), "frame of 7 bytes has no header"},
+		{"too large", []byte{0x06, 0x40, 0x00, 0x01}, "over socket.request.max.bytes=104857600"},
+		{"largest", []byte{0x7f, 0xff, 0xff, 0xff}, "over socket.request.max.bytes"},
+		{"HTTP", []byte("GET / HTTP/1.1\r\n\r\n"), "frame of 1195725856 bytes"},
+		{"TLS hello", []byte{0x16, 3, 1, 2, 0, 1, 0, 1, 0xfc, 3, 3}, "frame of 369295618 bytes"},
+		{"unknown key", frameOf([]byte{0x03, 0xe7, 0, 0, 0, 0, 0, 1}), "unknown api key 999"},
+		{"negative key", frameOf([]byte{0xff, 0xff, 0, 0, 0, 0, 0, 1}), "unknown api key -1"},
+		{"Produce v99", frameOf([]byte{0, 0, 0, 99, 0, 0, 0, 1}), "Produce v99 is not served (3 to 11 are)"},
+		{"Produce v2", frameOf([]byte{0, 0, 0, 2, 0, 0, 0, 1}), "Produce v2 is not served"},
+		{"Fetch v0", frameOf([]byte{0, 1, 0, 0, 0, 0, 0, 1}), "Fetch v0 is not served"},
+		{"negative version", frameOf([]byte{0, 3, 0xff, 0xff, 0, 0, 0, 1}), "Metadata v-1 is not served"},
+		{"large Metadata", append([]byte{0, 0x40, 0, 1, 0, 3, 0, 1}, make([]byte, 100)...), "Metadata frame of 4194305 bytes"},
+		{"size cut", []byte{0, 0, 1}, "unexpected EOF"},
+		{"header cut", append([]byte{0, 0, 0, 30}, 0, 3, 0), "reading header: unexpected EOF"},
+		{"body cut", append([]byte{0, 0, 0, 30}, 0, 3, 0, 1, 0), "frame (5 of 30 bytes): unexpected EOF"},
+	} {
+		t.Run(tc.name, func(t *testing.T) {
+			fr, budget := reader(bytes.NewReader(tc.bytes), 100<<20)
+			var f Frame
+			err := fr.Next(&f)
+			require.ErrorContains(t, err, tc.want)
+			require.Zero(t, budget.Used(), "a refused frame must hold nothing")
+			cut := errors.Is(err, io.ErrUnexpectedEOF)
+			require.NotEqual(t, cut, errors.Is(err, ErrMalformed), "either the peer vanished or it lied")
+		})
+	}
+}
+
+// A length prefix must cost nothing: memory is taken as bytes arrive.
+func TestFrameLyingLength(t *testing.T) {
+	lie := append([]byte{0x06, 0x00, 0x00, 0x00}, 0, 0, 0, 9, 0, 0, 0, 1) // Produce of 96 MiB, of which 8 bytes come
+	var before, after runtime.MemStats
+	runtime.ReadMemStats(&before)
+	for range 100 {
+		fr, budget := reader(bytes.NewReader(lie), 100<<20)
+		var f Frame
+		require.ErrorIs(t, fr.Next(&f), io.ErrUnexpectedEOF)
+		require.Zero(t, budget.Used())
+	}
+	runtime.ReadMemStats(&after)
+	require.Less(t, after.TotalAlloc-before.TotalAlloc, uint64(100*(firstGrant+3*readAhead)))
+}
+
+func TestFrameReadsWhatWasSent(t *testing.T) {
+	var stream []byte
+	var bodies [][]byte
+	for _, size := range []int{HeaderMin, 100, readAhead, firstGrant - 1, firstGrant, firstGrant + 1, 1 << 20, 3<<20 + 5} {
+		body := make([]byte, size)
+		for i := range body {
+			body[i] = byte(i * 7)
+		}
+		copy(body, []byte{0, 0, 0, 9, 0, 0, 0, 1})
+		bodies = append(bodies, body)
+		stream = append(stream, frameOf(body)...)
+	}
+	for name, src := range map[string]io.Reader{
+		"whole":       bytes.NewReader(stream),
+		"byte a time": iotest.OneByteReader(bytes.NewReader(stream)),
+		"halves":      iotest.HalfReader(bytes.NewReader(stream)),
+	} {
+		t.Run(name, func(t *testing.T) {
+			fr, budget := reader(src, 100<<20)
+			for _, body := range bodies {
+				var f Frame
+				require.NoError(t, fr.WaitFrame())
+				require.NoError(t, fr.Next(&f))
+				require.True(t, bytes.Equal(body, f.Buf.B), "frame of %d bytes", len(body))
+				require.EqualValues(t, ClassBytes(len(body)), budget.Used())
+				f.Release()
+				f.Release()
+			}
+			require.ErrorIs(t, fr.WaitFrame(), io.EOF)
+			require.Zero(t, budget.Used())
+		})
+	}
+}
+
+func TestFrameChargesDecodedSize(t *testing.T) {
+	frame := metadataFrame(t, "c", "a", "b")
+	fr, budget := reader(bytes.NewReader(frame), 1<<20)
+	var f Frame
+	require.NoError(t, fr.Next(&f))
+	require.EqualValues(t, ClassBytes(1)+(len(frame)-4)*DecodeFactor, budget.Used())
+	f.Release()
+	require.Zero(t, budget.Used())
+}
+
+func TestBudget(t *testing.T) {
+	b := NewBudget(100)
+	require.True(t, b.Acquire(60, time.Minute, nil))
+	require.False(t, b.TryAcquire(41))
+	require.True(t, b.TryAcquire(40))
+	done := make(chan struct{})
+	close(done)
+	require.False(t, b.Acquire(1, time.Minute, done))
+	require.EqualValues(t, 100, b.Used())
+
+	got := make(chan bool)
+	go func() { got <- b.Acquire(500, time.Minute, nil) }()
+	b.Release(60)
+	b.Release(40)
+	require.True(t, <-got, "more than the budget passes when nothing else is held")
+	require.False(t, b.TryAcquire(1))
+	b.Release(500)
+	require.Zero(t, b.Used())
+	require.Panics(t, func() { b.Release(1) })
+}
+
+func TestPoolClasses(t *testing.T) {
+	for _, tc := range []struct{ n, class int }{{0, 4 << 10}, {1, 4 << 10}, {4096, 4 << 10}, {4097, 8 << 10}, {1 << 20, 1 << 20}, {1<<20 + 1, 2 << 20}, {128 << 20, 128 << 20}, {128<<20 + 1, 128<<20 + 1}} {
+		require.Equal(t, tc.class, ClassBytes(tc.n), "n=%d", tc.n)
+	}
+	var p Pool
+	b := p.Get(5000)
+	require.Len(t, b.B, 5000)
+	require.Equal(t, 8<<10, cap(b.B))
+	p.Put(b)
+	p.Put(nil)
+}
