@@ -14,9 +14,11 @@ type Fault uint8
 
 // Faults, in the order in which they are looked for.
 const (
-	FaultShort     Fault = iota + 1 // fewer bytes than the header, or than the header's length field says
-	FaultSize                       // the length field does not cover the header, or bytes follow the batch
+	FaultEmpty     Fault = iota + 1 // no bytes at all
+	FaultShort                      // fewer bytes than the header, or than the header's length field says
+	FaultSize                       // the length field does not cover the header
 	FaultMagic                      // not format v2
+	FaultTrailing                   // bytes follow the batch, a second batch for one
 	FaultCRC                        // the CRC-32C of the bytes is another
 	FaultCount                      // record count and last offset delta disagree, or no records
 	FaultCodec                      // a codec that does not exist
@@ -27,8 +29,8 @@ const (
 )
 
 var faultNames = [...]string{
-	FaultShort: "short", FaultSize: "bad size", FaultMagic: "bad magic", FaultCRC: "bad crc", FaultCount: "bad count",
-	FaultCodec: "bad codec", FaultControl: "control batch", FaultTimestamp: "bad timestamp type",
+	FaultEmpty: "empty", FaultShort: "short", FaultSize: "bad size", FaultMagic: "bad magic",
+	FaultTrailing: "bytes after the batch", FaultCRC: "bad crc", FaultCount: "bad count", FaultCodec: "bad codec", FaultControl: "control batch", FaultTimestamp: "bad timestamp type",
 	FaultProducer: "bad producer", FaultRecord: "bad record",
 }
 
@@ -41,10 +43,11 @@ func (f Fault) String() string {
 }
 
 // Code is Kafka's answer to a Produce request with such a batch: CORRUPT_MESSAGE when the frame cannot be trusted,
-// else INVALID_RECORD (INVALID_TIMESTAMP for a timestamp type set by the client).
+// else INVALID_RECORD (INVALID_TIMESTAMP for a timestamp type set by the client, UNSUPPORTED_COMPRESSION_TYPE for a
+// codec that does not exist).
 func (f Fault) Code() kafka.ErrorCode {
 	switch f {
-	case FaultShort, FaultSize, FaultMagic, FaultCRC:
+	case FaultShort, FaultSize, FaultCRC:
 		return kafka.ErrCorruptMessage
 	case FaultTimestamp:
 		return kafka.ErrInvalidTimestamp
@@ -97,11 +100,11 @@ func Checksum(batch []byte) uint32 { return crc32.Checksum(batch[posAttributes:]
 // offset delta that are possible. Compacted logs hold fewer records than offsets, even none, so it asks only
 // 0 <= count <= last offset delta + 1. It does not look at the records. The error is an [*Error].
 func Validate(b []byte) (Header, error) {
-	if h, fault := validate(b); fault != nil {
+	h, fault := validate(b)
+	if fault != nil {
 		return h, fault
-	} else {
-		return h, nil
 	}
+	return h, nil
 }
 
 // ValidateProduce checks that b is exactly one batch that a client may produce: what Validate asks, and no control
@@ -109,10 +112,47 @@ func Validate(b []byte) (Header, error) {
 // sequence, and, when it is not compressed, records that parse with offset deltas 0, 1, 2 ... The caller still has to
 // compare the size with max.message.bytes and the timestamps with its bounds.
 func ValidateProduce(b []byte) (Header, error) {
-	panic("record: ValidateProduce")
+	h, fault := validate(b)
+	if fault == nil {
+		fault = produceFault(&h)
+	}
+	if fault != nil {
+		return h, fault
+	}
+	if h.Codec() != Uncompressed {
+		return h, nil
+	}
+	it := NewRecords(b)
+	for it.Next() {
+	}
+	return h, it.Err()
+}
+
+// produceFault looks at the header for what only a log may hold.
+func produceFault(h *Header) *Error {
+	switch {
+	case h.IsControl():
+		return &Error{Fault: FaultControl, Have: 1, Want: 0}
+	case h.Codec() > Zstd:
+		return &Error{Fault: FaultCodec, Have: int64(h.Codec()), Want: int64(Zstd)}
+	case h.IsLogAppendTime():
+		return &Error{Fault: FaultTimestamp, Have: 1, Want: 0, Detail: "clients produce with CreateTime"}
+	case h.Count == 0 || int64(h.Count) != int64(h.LastOffsetDelta)+1:
+		return &Error{Fault: FaultCount, Have: int64(h.Count), Want: int64(h.LastOffsetDelta) + 1}
+	case h.HasProducerID() && h.BaseSequence < 0:
+		return &Error{Fault: FaultProducer, Have: int64(h.BaseSequence), Detail: "base sequence of a producer id"}
+	case h.HasProducerID() && h.ProducerEpoch < 0:
+		return &Error{Fault: FaultProducer, Have: int64(h.ProducerEpoch), Detail: "epoch of a producer id"}
+	case !h.HasProducerID() && h.IsTransactional():
+		return &Error{Fault: FaultProducer, Have: h.ProducerID, Detail: "producer id of a transactional batch"}
+	}
+	return nil
 }
 
 func validate(b []byte) (Header, *Error) {
+	if len(b) == 0 {
+		return Header{}, &Error{Fault: FaultEmpty, Want: HeaderSize}
+	}
 	h, fault := parseHeader(b)
 	if fault != nil {
 		return h, fault
@@ -121,7 +161,7 @@ func validate(b []byte) (Header, *Error) {
 		return h, &Error{Fault: FaultShort, Have: int64(len(b)), Want: int64(h.Size())}
 	}
 	if len(b) > h.Size() {
-		return h, &Error{Fault: FaultSize, Have: int64(len(b)), Want: int64(h.Size())}
+		return h, &Error{Fault: FaultTrailing, Have: int64(len(b)), Want: int64(h.Size())}
 	}
 	if sum := Checksum(b); sum != h.CRC {
 		return h, &Error{Fault: FaultCRC, Have: int64(sum), Want: int64(h.CRC)}
