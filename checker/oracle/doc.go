@@ -1,0 +1,2 @@
+// Package oracle judges a run.
+package oracle
