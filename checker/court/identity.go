@@ -1,0 +1,97 @@
+package court
+
+import (
+	"bytes"
+	"crypto/sha256"
+	"encoding/hex"
+	"encoding/json"
+	"fmt"
+	"slices"
+	"strings"
+
+	"trialog/netsim/kernel"
+)
+
+// TraceVersion changes when the simulator gives another trace for the same run on purpose.
+const TraceVersion = 1
+
+// Identity is everything that decides a run. In the simulator it fixes the run bit for bit.
+type Identity struct {
+	Guest        string   `json:"guest"` // source hash of the program
+	Experiment   string   `json:"experiment"`
+	Digest       string   `json:"experiment_sha256"`
+	Cell         string   `json:"cell"`
+	World        string   `json:"world"`
+	RulesOff     []string `json:"rules_off"` // sorted
+	Seed         uint64   `json:"seed"`
+	TraceVersion int      `json:"trace_version"`
+	Started      string   `json:"started,omitempty"` // real runs only: no two of them are equal
+}
+
+// ID names the run: 16 hexadecimal digits.
+func (i Identity) ID() string {
+	if i.RulesOff == nil {
+		i.RulesOff = []string{}
+	}
+	text, err := json.Marshal(i)
+	if err != nil {
+		panic(fmt.Sprintf("court: identity %+v: %v", i, err))
+	}
+	sum := sha256.Sum256(text)
+	return hex.EncodeToString(sum[:8])
+}
+
+// Case is one run to be made.
+type Case struct {
+	Experiment *Experiment
+	Cell       *Cell
+	RulesOff   []string // sorted
+	Seed       uint64
+}
+
+// Properties are the broker's, the cell's and the rules' together.
+func (c *Case) Properties() Properties {
+	p := c.Experiment.Broker.With(c.Cell.Properties...)
+	if len(c.RulesOff) > 0 {
+		p = p.With(Property{"trialog.rules.off", strings.Join(c.RulesOff, ",")})
+	}
+	return p
+}
+
+// Stream is a stream of random numbers for one purpose. It depends on the seed and the cell, not on the rules that are
+// off: a mutant meets the faults and the workload that the sound program meets.
+func (c *Case) Stream(purpose string) *kernel.Rand {
+	return kernel.NewRand(c.Seed, "court", c.Cell.Name, purpose)
+}
+
+// identity of the case in a world, for a guest.
+func (c *Case) identity(world, guest string) Identity {
+	rules := slices.Clone(c.RulesOff)
+	slices.Sort(rules)
+	return Identity{
+		Guest: guest, Experiment: c.Experiment.Name, Digest: c.Experiment.Digest, Cell: c.Cell.Name,
+		World: world, RulesOff: rules, Seed: c.Seed, TraceVersion: TraceVersion,
+	}
+}
+
+// SourceMark precedes the source hash inside a binary; the linker puts both there (see the Makefile).
+const SourceMark = "trialog-source:"
+
+// SourceOf finds the source hash in a binary's bytes; empty if it was built without.
+func SourceOf(binary []byte) string {
+	const digits = sha256.Size * 2
+	for rest := binary; ; {
+		at := bytes.Index(rest, []byte(SourceMark))
+		if at < 0 {
+			return ""
+		}
+		rest = rest[at+len(SourceMark):]
+		if len(rest) >= digits && isHex(rest[:digits]) {
+			return string(rest[:digits])
+		}
+	}
+}
+
+func isHex(b []byte) bool {
+	return !slices.ContainsFunc(b, func(c byte) bool { return (c < '0' || c > '9') && (c < 'a' || c > 'f') })
+}

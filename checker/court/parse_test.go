@@ -1,0 +1,124 @@
+package court
+
+import (
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+)
+
+const small = `Question: does it hold?
+Answer: yes,
+as far as we know
+
+-- cluster.properties --
+# a comment
+node.id=1
+internal.segment.bytes = 16384
+-- workload --
+work 20s
+limit 90s
+c1 producer --idempotent --retries=5
+c2 producer start=12s
+c3 reader
+-- cells --
+cell kill
+    plan    generate profile=kill from=3s to=16s
+    seeds   40
+    claims  order committed
+    expect  valid
+cell cut
+    plan    literal one-cut
+    with    flush.messages=1
+    with    node.id=2
+    expect  documented-loss lost-record in >= 20% of seeds
+-- mutants --
+mutant seglog.fsync-directory
+    cells   cut kill
+    expect  invalid lost-record,corrupt-read within 200 seeds
+-- plan/one-cut --
+at 5s powercut b1
+`
+
+func TestParse(t *testing.T) {
+	e, err := Parse("x/experiment.txtar", []byte(small))
+	require.NoError(t, err)
+	require.Equal(t, "does it hold?", e.Question)
+	require.Equal(t, "yes, as far as we know", e.Answer)
+	require.Equal(t, Properties{{"node.id", "1"}, {"internal.segment.bytes", "16384"}}, e.Broker)
+	require.Equal(t, 20*time.Second, e.Work)
+	require.Equal(t, 90*time.Second, e.Limit)
+	require.Equal(t, []Client{
+		{Name: "c1", Role: "producer", Flags: []string{"--idempotent", "--retries=5"}},
+		{Name: "c2", Role: "producer", Start: 12 * time.Second, Flags: []string{}},
+		{Name: "c3", Role: "reader", Flags: []string{}},
+	}, e.Clients)
+	require.Equal(t, []Cell{
+		{Name: "kill", Plan: PlanSource{Generate: []string{"profile=kill", "from=3s", "to=16s"}, Line: 17}, Seeds: 40,
+			Claims: []string{"order", "committed"}, Expect: Expectation{Result: Valid}, Line: 16},
+		{Name: "cut", Plan: PlanSource{Literal: "at 5s powercut b1\n", Line: 31}, Seeds: 1,
+			Properties: Properties{{"flush.messages", "1"}, {"node.id", "2"}},
+			Expect:     Expectation{Result: Documented, Classes: []string{"lost-record"}, Percent: 20}, Line: 21},
+	}, e.Cells)
+	require.Equal(t, []Mutant{{Rule: "seglog.fsync-directory", Cells: []string{"cut", "kill"}, Line: 27,
+		Expect: Expectation{Result: Invalid, Classes: []string{"lost-record", "corrupt-read"}, Within: 200}}}, e.Mutants)
+
+	c := &Case{Experiment: e, Cell: &e.Cells[1], RulesOff: []string{"a.b", "c.d"}}
+	require.Equal(t, "node.id=2\ninternal.segment.bytes=16384\nflush.messages=1\ntrialog.rules.off=a.b,c.d\n", c.Properties().String())
+}
+
+func TestParseRefuses(t *testing.T) {
+	for _, row := range []struct{ name, old, new, want string }{
+		{"no question", "Question:", "Q:", "x:1: the file must begin with the lines `Question: ...` and `Answer: ...`"},
+		{"unknown section", "-- mutants --", "-- mutant --", `x:26: unknown section "mutant"`},
+		{"section twice", "-- mutants --", "-- cells --", `x:26: section "cells" occurs twice`},
+		{"section missing", "-- workload --", "-- plan/w --", `x:32: section "workload" is missing`},
+		{"property without value", "node.id=1", "node.id", `x:7: "node.id" is no property: want key=value`},
+		{"property twice", "internal.segment.bytes", "node.id", "x:8: property node.id is set twice"},
+		{"bad duration", "work 20s", "work 20", `x:10: "20" is no duration: want, for example, 20s`},
+		{"bad start", "start=12s", "start=soon", `x:13: "soon" is no duration: want, for example, 20s`},
+		{"client twice", "c2 producer", "c1 producer", "x:13: client c1 occurs twice"},
+		{"client without role", "c3 reader", "c3", "x:14: \"c3\": want `work DURATION`, `limit DURATION` or `NAME ROLE [start=DURATION] [flags]`"},
+		{"limit below work", "limit 90s", "limit 10s", "x:1: the workload needs clients, `work`, and a `limit` above it"},
+		{"stanza", "cell cut", "cells cut", "x:21: \"cells cut\": want `cell NAME`, with its settings indented below it"},
+		{"cell twice", "cell cut", "cell kill", "x:21: cell kill occurs twice"},
+		{"orphan setting", "cell kill", "    seeds 1", "x:16: a setting before the first cell"},
+		{"unknown setting", "claims  order", "promises order", `x:19: a cell has no "promises": want plan, with, claims, seeds or expect`},
+		{"setting without value", "claims  order committed", "claims", "x:19: claims of cell kill has no value"},
+		{"bad plan", "plan    literal one-cut", "plan    one-cut", "x:22: plan \"one-cut\": want `generate KEY=VALUE ...` or `literal NAME`"},
+		{"unknown plan", "literal one-cut", "literal two-cuts", "x:22: no section plan/two-cuts"},
+		{"bad seeds", "seeds   40", "seeds   0", `x:18: seeds "0": want a number from 1 up`},
+		{"bad expectation", "expect  valid", "expect  fine", "x:20: \"fine\" is no expectation: want `valid`, `documented-loss CLASS in >= N% of seeds` or `invalid [CLASS,...] within N seeds`"},
+		{"cell expects invalid", "expect  valid", "expect  invalid within 5 seeds", "x:16: cell kill expects invalid: that is for mutants"},
+		{"cell without plan", "    plan    literal one-cut\n", "", "x:21: cell cut needs a plan and an expectation"},
+		{"unknown cell of a mutant", "cut kill", "cut torn", `x:27: mutant seglog.fsync-directory: court:  has no cell "torn"; its cells are kill, cut`},
+		{"mutant expects valid", "expect  invalid lost-record,corrupt-read within 200 seeds", "expect  valid", "x:27: mutant seglog.fsync-directory needs cells and expects `invalid [CLASS,...] within N seeds`"},
+	} {
+		t.Run(row.name, func(t *testing.T) {
+			require.Contains(t, small, row.old)
+			_, err := Parse("x", []byte(strings.Replace(small, row.old, row.new, 1)))
+			require.EqualError(t, err, row.want)
+		})
+	}
+}
+
+func TestLoadFindsByNameAndBeginning(t *testing.T) {
+	root := t.TempDir()
+	write(t, root+"/001-first/experiment.txtar", small)
+	write(t, root+"/002-second/experiment.txtar", small)
+	for _, name := range []string{root + "/001-first", root + "/001-first/experiment.txtar", "001-first", "001"} {
+		e, err := Load(root, name)
+		require.NoError(t, err, name)
+		require.Equal(t, "001-first", e.Name)
+	}
+	_, err := Load(root, "00")
+	require.ErrorContains(t, err, "ambiguous")
+	_, err = Load(root, "003")
+	require.ErrorContains(t, err, `no experiment "003"`)
+	all, err := LoadAll(root)
+	require.NoError(t, err)
+	require.Len(t, all, 2)
+	_, err = LoadAll(root + "/empty")
+	require.ErrorContains(t, err, "no experiments in")
+}

@@ -1,0 +1,97 @@
+package court
+
+import (
+	"encoding/json"
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+)
+
+func someCase(t *testing.T) *Case {
+	t.Helper()
+	e, err := Parse("x", []byte(small))
+	require.NoError(t, err)
+	e.Name = "001-small"
+	return &Case{Experiment: e, Cell: &e.Cells[0], Seed: 7}
+}
+
+// An identity that moves would make every stored run unreplayable: this one is fixed here.
+func TestIdentityIsStable(t *testing.T) {
+	c := someCase(t)
+	base := c.identity("sim", strings.Repeat("a", 64))
+	base.Digest = "d" // not that of the text above, which may be edited
+	require.Equal(t, "8bee228f7e562556", base.ID())
+	seen := map[string]string{base.ID(): "base"}
+	for name, change := range map[string]func(*Identity){
+		"guest":      func(i *Identity) { i.Guest = "b" },
+		"experiment": func(i *Identity) { i.Experiment = "002" },
+		"text":       func(i *Identity) { i.Digest = "e" },
+		"cell":       func(i *Identity) { i.Cell = "cut" },
+		"world":      func(i *Identity) { i.World = "real" },
+		"rules off":  func(i *Identity) { i.RulesOff = []string{"a.b"} },
+		"seed":       func(i *Identity) { i.Seed = 8 },
+		"version":    func(i *Identity) { i.TraceVersion++ },
+		"start time": func(i *Identity) { i.Started = "now" },
+	} {
+		other := base
+		change(&other)
+		require.Empty(t, seen[other.ID()], "%s does not change the id", name)
+		seen[other.ID()] = name
+	}
+	c.RulesOff = []string{"b.b", "a.a"}
+	require.Equal(t, []string{"a.a", "b.b"}, c.identity("sim", "").RulesOff)
+}
+
+func TestStreamsDependOnSeedAndCellAlone(t *testing.T) {
+	c := someCase(t)
+	first := c.Stream("plan").Uint64()
+	mutant := *c
+	mutant.RulesOff = []string{"a.b"}
+	require.Equal(t, first, mutant.Stream("plan").Uint64())
+	require.NotEqual(t, first, c.Stream("workload").Uint64())
+	cut := *c
+	cut.Cell = &c.Experiment.Cells[1]
+	require.NotEqual(t, first, cut.Stream("plan").Uint64())
+	seed := *c
+	seed.Seed++
+	require.NotEqual(t, first, seed.Stream("plan").Uint64())
+}
+
+func TestSourceOf(t *testing.T) {
+	sum := strings.Repeat("0123456789abcdef", 4)
+	require.Equal(t, sum, SourceOf([]byte("x"+SourceMark+"no hash here "+SourceMark+sum+"rest")))
+	require.Empty(t, SourceOf([]byte("x"+SourceMark)))
+	require.Empty(t, SourceOf([]byte(SourceMark+strings.ToUpper(sum))))
+}
+
+func TestRunDirectoryRoundTrip(t *testing.T) {
+	c := someCase(t)
+	c.RulesOff = []string{"seglog.fsync-directory"}
+	run := &Run{
+		Identity: c.identity("sim", "g"), Result: Invalid, TraceHash: "abc", VirtualNs: 5, Calls: 6, Operations: 2,
+		Replay: "trialog replay runs/x", Processes: []Process{{"b1", "kill", 137, 4}}, Properties: c.Properties().String(),
+		Plan: "at 5s kill b1\n", Source: []byte(small), History: []byte("{}\n"), Events: []byte("{}\n{}\n"),
+		Faults:  []Fault{{4, "b1", "kill b1"}},
+		Outputs: map[string][]byte{"b1.stdout": []byte("up\n"), "c1.stderr": []byte("no <broker>\n")},
+		Verdict: &Verdict{Result: Invalid, Judges: []string{"oracle"}, Findings: []Finding{{
+			Result: Invalid, Class: "lost", Judge: "oracle", Rule: "INV-ACK", Sentence: "gone", Witnesses: []json.RawMessage{json.RawMessage(`"w"`)}}}},
+	}
+	run.ID = run.Identity.ID()
+	dir := t.TempDir() + "/runs/x"
+	require.NoError(t, run.WriteDir(dir))
+	back, err := ReadDir(dir)
+	require.NoError(t, err)
+	require.Equal(t, pretty(run), pretty(back))
+	require.Equal(t, run, back)
+
+	again, err := back.Case()
+	require.NoError(t, err)
+	require.Equal(t, run.Identity, again.identity("sim", "g"), "a stored run knows what it was")
+
+	_, err = ReadDir(t.TempDir())
+	require.ErrorContains(t, err, "is no run directory")
+	write(t, dir+"/verdict.json", "{")
+	_, err = ReadDir(dir)
+	require.ErrorContains(t, err, "verdict.json: unexpected end of JSON input")
+}
