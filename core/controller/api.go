@@ -1,0 +1,169 @@
+package controller
+
+import (
+	"trialog/core/config"
+	"trialog/core/kafka"
+	"trialog/core/meta"
+)
+
+// Request is one of CreateTopics, DeleteTopics, AllocateProducerIDs, RegisterBroker.
+type Request interface{ isRequest() }
+
+// Response answers a request; its type is CreateTopicsResponse for CreateTopics and so on.
+type Response interface{ isResponse() }
+
+// Decision is the outcome of a request.
+type Decision struct {
+	// Seq numbers the decisions; Committed takes it.
+	Seq int64
+	// Records are to be written as one batch, whole or not at all. Empty: nothing is to be written, the response may
+	// leave once the decisions before it are committed.
+	Records []meta.Record
+	// Durable: the records must be fsynced before the response leaves. It is always set with records, except for
+	// producer ids when rule producer-ids-durable is off.
+	Durable  bool
+	Response Response
+}
+
+// Config is what does not change with the state.
+type Config struct {
+	Node                     kafka.NodeID
+	NumPartitions            int32 // num.partitions
+	DefaultReplicationFactor int16 // default.replication.factor
+	Rules                    Rules
+}
+
+// NewTopic is one topic of a CreateTopics request.
+type NewTopic struct {
+	Name string
+	// ID is what the topic gets if it is made; the shell draws it. Not a reserved one.
+	ID                kafka.TopicID
+	Partitions        int32 // -1: the default, or as Assignment has
+	ReplicationFactor int16 // -1: the default, or as Assignment has
+	Assignment        []Assignment
+	Configs           []NewConfig
+}
+
+// Assignment is the replicas of one partition, the preferred leader first.
+type Assignment struct {
+	Partition kafka.PartitionID
+	Replicas  []kafka.NodeID
+}
+
+// NewConfig is one setting of a new topic. A null value is refused as Kafka does.
+type NewConfig struct {
+	Name  string
+	Value string
+	Null  bool
+}
+
+// CreateTopics makes topics, each on its own: one may fail while others are made.
+type CreateTopics struct {
+	Topics       []NewTopic
+	ValidateOnly bool
+	// Internal allows internal topics: for the broker's own use, never from a client.
+	Internal bool
+}
+
+// CreateTopicsResponse has one entry for each requested topic, in order; for a name that is there twice one for each
+// occurrence.
+type CreateTopicsResponse struct{ Topics []CreatedTopic }
+
+// CreatedTopic is the outcome for one topic.
+type CreatedTopic struct {
+	Name    string
+	ID      kafka.TopicID // zero unless the topic was made
+	Code    kafka.ErrorCode
+	Message string // "" with NONE
+	// Partitions, ReplicationFactor and Configs (its own settings) describe the topic that was or would be made.
+	Partitions        int32
+	ReplicationFactor int16
+	Configs           []config.Pair
+}
+
+// TopicRef names a topic by name or, when the name is empty, by id.
+type TopicRef struct {
+	Name string
+	ID   kafka.TopicID
+}
+
+// DeleteTopics removes topics, each on its own.
+type DeleteTopics struct{ Topics []TopicRef }
+
+// DeleteTopicsResponse has one entry for each requested topic, in order.
+type DeleteTopicsResponse struct{ Topics []DeletedTopic }
+
+// DeletedTopic is the outcome for one topic. Name and ID are both known when Code is NONE.
+type DeletedTopic struct {
+	Name    string
+	ID      kafka.TopicID
+	Code    kafka.ErrorCode
+	Message string
+}
+
+// AllocateProducerIDs asks for a block of producer ids for a broker (KIP-730).
+type AllocateProducerIDs struct {
+	Broker      kafka.NodeID
+	BrokerEpoch int64
+}
+
+// AllocateProducerIDsResponse is the block First..First+Count-1.
+type AllocateProducerIDsResponse struct {
+	Code  kafka.ErrorCode
+	First kafka.ProducerID
+	Count int32
+}
+
+// RegisterBroker registers a broker process.
+type RegisterBroker struct {
+	Broker      kafka.NodeID
+	Incarnation kafka.TopicID // UUID of the process, drawn by the shell
+	Endpoints   []meta.Endpoint
+	Rack        string
+}
+
+// RegisterBrokerResponse has the broker epoch of the registration.
+type RegisterBrokerResponse struct {
+	Code        kafka.ErrorCode
+	BrokerEpoch int64
+}
+
+func (*CreateTopics) isRequest()                 {}
+func (*DeleteTopics) isRequest()                 {}
+func (*AllocateProducerIDs) isRequest()          {}
+func (*RegisterBroker) isRequest()               {}
+func (*CreateTopicsResponse) isResponse()        {}
+func (*DeleteTopicsResponse) isResponse()        {}
+func (*AllocateProducerIDsResponse) isResponse() {}
+func (*RegisterBrokerResponse) isResponse()      {}
+
+// Controller is the machine. Make it with New.
+type Controller struct{}
+
+// New starts from the committed image, which is cloned.
+func New(cfg Config, committed *meta.Image) *Controller { panic("controller: New") }
+
+// Handle decides a request on top of all earlier decisions. It never fails: refusals are in the response.
+func (c *Controller) Handle(now kafka.Now, req Request) Decision { panic("controller: Handle") }
+
+// Committed applies the records of all pending decisions up to seq to the committed image and returns them in order. A
+// seq that is committed already does nothing.
+func (c *Controller) Committed(seq int64) []meta.Record { panic("controller: Committed") }
+
+// Drop forgets all pending decisions: the speculative image becomes the committed one again.
+func (c *Controller) Drop() { panic("controller: Drop") }
+
+// Image is the committed image; read-only, it never changes: later commits make another one.
+func (c *Controller) Image() *meta.Image { panic("controller: Image") }
+
+// Pending is how many decisions wait for Committed.
+func (c *Controller) Pending() int { panic("controller: Pending") }
+
+// Clone is an independent copy.
+func (c *Controller) Clone() *Controller { panic("controller: Clone") }
+
+// AppendTo appends a canonical binary form: equal states, equal bytes.
+func (c *Controller) AppendTo(b []byte) []byte { panic("controller: AppendTo") }
+
+// String is the committed image and the pending records.
+func (c *Controller) String() string { panic("controller: String") }
