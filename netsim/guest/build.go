@@ -10,7 +10,6 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
-	"sort"
 	"strings"
 )
 
@@ -67,24 +66,19 @@ func writeOverlay(ctx context.Context) (string, error) {
 	if err != nil {
 		return "", err
 	}
-	names := make([]string, 0, len(files))
-	for name := range files {
-		names = append(names, name)
-	}
-	sort.Strings(names)
 	h := sha256.New()
-	for _, name := range names {
-		fmt.Fprintf(h, "%s\x00%s\x00%d\x00", goroot, name, len(files[name]))
-		h.Write(files[name])
+	for _, f := range files {
+		fmt.Fprintf(h, "%s\x00%s\x00%d\x00", goroot, f.name, len(f.text))
+		h.Write(f.text)
 	}
 	dir := filepath.Join(CacheDir(), "overlay-"+hex.EncodeToString(h.Sum(nil)[:8]))
 	replace := map[string]string{}
-	for _, name := range names {
-		path := filepath.Join(dir, strings.ReplaceAll(name, "/", "_"))
-		if err := writeFile(path, files[name]); err != nil {
+	for _, f := range files {
+		path := filepath.Join(dir, strings.ReplaceAll(f.name, "/", "_"))
+		if err := writeFile(path, f.text); err != nil {
 			return "", err
 		}
-		replace[filepath.Join(goroot, "src", filepath.FromSlash(name))] = path
+		replace[filepath.Join(goroot, "src", filepath.FromSlash(f.name))] = path
 	}
 	text, err := json.MarshalIndent(map[string]any{"Replace": replace}, "", "  ")
 	if err != nil {

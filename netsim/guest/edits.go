@@ -60,10 +60,10 @@ var edits = []edit{
 		selector: "syscall.Fsync", with: "netsimFsync(syscall.Fsync)"},
 }
 
-// additions maps files that the overlay adds below GOROOT/src to their embedded text.
-var additions = map[string]string{
-	"net/netsim_wasip1.go":           "overlay/net.go.txt",
-	"internal/poll/netsim_wasip1.go": "overlay/poll.go.txt",
+// additions are files that the overlay adds below GOROOT/src, with their embedded text.
+var additions = []struct{ file, text string }{
+	{"net/netsim_wasip1.go", "overlay/net.go.txt"},
+	{"internal/poll/netsim_wasip1.go", "overlay/poll.go.txt"},
 }
 
 // ShapeError says that the installed Go is not the one the overlay was written for.
@@ -157,28 +157,36 @@ func splice(src []byte, from, to int, with string) []byte {
 	return append(out, src[to:]...)
 }
 
-// overlayFiles returns the overlay for a Go installation: path below GOROOT/src to new text.
-func overlayFiles(version, goroot string) (map[string][]byte, error) {
-	out := map[string][]byte{}
-	byFile := map[string][]edit{}
-	for _, e := range edits {
-		byFile[e.file] = append(byFile[e.file], e)
-	}
-	for file, list := range byFile {
-		src, err := os.ReadFile(filepath.Join(goroot, "src", filepath.FromSlash(file)))
-		if err != nil {
-			return nil, &ShapeError{version, file, "cannot be read: " + err.Error()}
+// file is one file of an overlay, named below GOROOT/src.
+type file struct {
+	name string
+	text []byte
+}
+
+// overlayFiles makes the overlay for a Go installation, in a fixed order.
+func overlayFiles(version, goroot string) ([]file, error) {
+	var out []file
+	for from := 0; from < len(edits); {
+		name, to := edits[from].file, from
+		for to < len(edits) && edits[to].file == name {
+			to++
 		}
-		if out[file], err = rewrite(version, file, src, list); err != nil {
+		src, err := os.ReadFile(filepath.Join(goroot, "src", filepath.FromSlash(name)))
+		if err != nil {
+			return nil, &ShapeError{version, name, "cannot be read: " + err.Error()}
+		}
+		if src, err = rewrite(version, name, src, edits[from:to]); err != nil {
 			return nil, err
 		}
+		out = append(out, file{name, src})
+		from = to
 	}
-	for file, text := range additions {
-		src, err := added.ReadFile(text)
+	for _, a := range additions {
+		src, err := added.ReadFile(a.text)
 		if err != nil {
 			return nil, fmt.Errorf("guest: %w", err)
 		}
-		out[file] = src
+		out = append(out, file{a.file, src})
 	}
 	return out, nil
 }

@@ -29,6 +29,8 @@ type Options struct {
 	HandOver int
 	// CallNsMin and CallNsMax bound the virtual time one call takes. 0 means the defaults, 200 and 1500.
 	CallNsMin, CallNsMax int64
+	// Silence overrides SilenceMax.
+	Silence time.Duration
 }
 
 // Kernel is one simulated machine room.
@@ -58,6 +60,9 @@ func New(opt Options) *Kernel {
 	}
 	if opt.CallNsMax == 0 {
 		opt.CallNsMin, opt.CallNsMax = 200, 1500
+	}
+	if opt.Silence == 0 {
+		opt.Silence = SilenceMax
 	}
 	return &Kernel{
 		opt:      opt,
@@ -195,13 +200,13 @@ func (k *Kernel) resume(p *Proc) error {
 		k.current = nil
 		return nil
 	case <-k.stuck:
-		return fmt.Errorf("kernel: harness: %s made no system call for %v of real time", p.Name, SilenceMax)
+		return fmt.Errorf("kernel: harness: %s made no system call for %v of real time", p.Name, k.opt.Silence)
 	}
 }
 
-// watch closes stuck when no call was made for SilenceMax. It only observes.
+// watch closes stuck when no call was made for too long. It only observes.
 func (k *Kernel) watch(stop chan struct{}) {
-	const step = SilenceMax / 6
+	step := k.opt.Silence / 6
 	tick := time.NewTicker(step)
 	defer tick.Stop()
 	last, quiet := int64(-1), time.Duration(0)
@@ -212,7 +217,7 @@ func (k *Kernel) watch(stop chan struct{}) {
 		case <-tick.C:
 			if n := k.calls.Load(); n != last {
 				last, quiet = n, 0
-			} else if quiet += step; quiet >= SilenceMax {
+			} else if quiet += step; quiet >= k.opt.Silence {
 				close(k.stuck)
 				return
 			}

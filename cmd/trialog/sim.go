@@ -1,0 +1,195 @@
+//go:build !guest
+
+package main
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"trialog/netsim/guest"
+	"trialog/netsim/kernel"
+	"trialog/netsim/nemesis"
+	"trialog/netsim/wasi"
+	"trialog/netsim/world"
+)
+
+func init() { commands = append(commands, simCommand) }
+
+type simFlags struct {
+	procs []string
+	seed  uint64
+	plan  string
+	limit time.Duration
+	trace string
+	json  bool
+}
+
+// simCommand runs any Go program in the simulated operating system.
+func simCommand() *cobra.Command {
+	var f simFlags
+	c := &cobra.Command{
+		Use:   "sim PROGRAM",
+		Short: "run any Go program in the simulated operating system",
+		Long: `Run a Go program in the simulated operating system. PROGRAM is a package to build or a .wasm file.
+Each --proc starts one process on a host of that name: --proc "NAME: ARGS...".`,
+		Example: `  trialog sim ./netsim/examples/counter --proc "a: serve :7000" --proc "b: add a:7000"`,
+		Args:    cobra.ExactArgs(1),
+		RunE:    func(c *cobra.Command, args []string) error { return runSim(c, args[0], f) },
+	}
+	c.Flags().StringArrayVar(&f.procs, "proc", nil, `a process, "NAME: ARGS..."; repeat for more (default "a:")`)
+	c.Flags().Uint64Var(&f.seed, "seed", 1, "the seed: one seed is one execution")
+	c.Flags().StringVar(&f.plan, "plan", "", "file with a fault plan")
+	c.Flags().DurationVar(&f.limit, "limit", time.Minute, "virtual time at which the world ends")
+	c.Flags().StringVar(&f.trace, "trace", "", "file to write the whole trace to")
+	c.Flags().BoolVar(&f.json, "json", false, "print the result as JSON")
+	return c
+}
+
+func runSim(c *cobra.Command, target string, f simFlags) error {
+	spec, err := simSpec(f)
+	if err != nil {
+		return err
+	}
+	ctx := c.Context()
+	wasm, err := simGuest(c, target)
+	if err != nil {
+		return err
+	}
+	e, err := wasi.NewEngine(ctx, filepath.Join(guest.CacheDir(), "compiled"))
+	if err != nil {
+		return err
+	}
+	defer e.Close(ctx)
+	if spec.Program, err = e.Compile(ctx, wasm); err != nil {
+		return err
+	}
+	if f.trace != "" {
+		t, err := os.Create(f.trace)
+		if err != nil {
+			return fmt.Errorf("sim: trace: %w", err)
+		}
+		defer t.Close()
+		spec.Record = t
+	}
+	res, err := world.Run(ctx, spec)
+	if err != nil {
+		return err
+	}
+	return printSim(c, res, f)
+}
+
+// simGuest reads a .wasm file, or builds a package.
+func simGuest(c *cobra.Command, target string) ([]byte, error) {
+	if !strings.HasSuffix(target, ".wasm") {
+		tmp, err := os.MkdirTemp("", "trialog-sim-*")
+		if err != nil {
+			return nil, fmt.Errorf("sim: %w", err)
+		}
+		defer os.RemoveAll(tmp)
+		out := filepath.Join(tmp, "guest.wasm")
+		if err := guest.Build(c.Context(), guest.Options{Package: target, Out: out}); err != nil {
+			return nil, err
+		}
+		target = out
+	}
+	wasm, err := os.ReadFile(target)
+	if err != nil {
+		return nil, fmt.Errorf("sim: %w", err)
+	}
+	return wasm, nil
+}
+
+func simSpec(f simFlags) (world.Spec, error) {
+	spec := world.Spec{Seed: f.seed, Limit: f.limit}
+	if f.limit <= 0 {
+		return spec, fmt.Errorf("sim: --limit %v is not positive", f.limit)
+	}
+	if len(f.procs) == 0 {
+		f.procs = []string{"a:"}
+	}
+	for _, p := range f.procs {
+		name, args, ok := strings.Cut(p, ":")
+		if name = strings.TrimSpace(name); !ok || name == "" {
+			return spec, fmt.Errorf(`sim: --proc %q is not "NAME: ARGS..."`, p)
+		}
+		spec.Procs = append(spec.Procs, world.ProcSpec{Name: name, Args: strings.Fields(args)})
+	}
+	if f.plan != "" {
+		text, err := os.ReadFile(f.plan)
+		if err != nil {
+			return spec, fmt.Errorf("sim: plan: %w", err)
+		}
+		if spec.Plan, err = nemesis.Parse(f.plan, string(text)); err != nil {
+			return spec, err
+		}
+		if bad := spec.Plan.Inexpressible(f.plan, nemesis.Sim); len(bad) > 0 {
+			return spec, errors.New(strings.Join(bad, "\n"))
+		}
+	}
+	return spec, nil
+}
+
+func printSim(c *cobra.Command, res *world.Result, f simFlags) error {
+	out := c.OutOrStdout()
+	if f.json {
+		enc := json.NewEncoder(out)
+		enc.SetIndent("", "  ")
+		return enc.Encode(simJSON(res, f.seed))
+	}
+	fault := 0
+	showFaults := func(upTo time.Duration) {
+		for ; fault < len(res.Faults) && res.Faults[fault].At <= upTo; fault++ {
+			fmt.Fprintf(out, "%12s  **  %s\n", seconds(res.Faults[fault].At), res.Faults[fault].Text)
+		}
+	}
+	width := 0
+	for _, p := range res.Procs {
+		width = max(width, len(p.Name))
+	}
+	for _, l := range res.Lines {
+		showFaults(l.At)
+		fmt.Fprintf(out, "%12s  %-*s  %s\n", seconds(l.At), width, l.Proc, l.Text)
+	}
+	showFaults(res.Virtual)
+	for _, s := range res.NotFired {
+		fmt.Fprintln(out, "never struck:", s)
+	}
+	fmt.Fprintf(out, "seed %d: %s of virtual time, %d system calls, trace %s\n", f.seed, seconds(res.Virtual), res.Calls, res.TraceHash)
+	return nil
+}
+
+func seconds(d time.Duration) string { return fmt.Sprintf("%.6fs", d.Seconds()) }
+
+type simResult struct {
+	Seed      uint64        `json:"seed"`
+	TraceHash string        `json:"trace_hash"`
+	VirtualNs int64         `json:"virtual_ns"`
+	Calls     int64         `json:"calls"`
+	TimedOut  bool          `json:"timed_out"`
+	Procs     []simProc     `json:"processes"`
+	Lines     []world.Line  `json:"lines"`
+	Faults    []world.Fault `json:"faults"`
+	NotFired  []string      `json:"not_fired"`
+}
+
+type simProc struct {
+	Name  string        `json:"name"`
+	Calls int64         `json:"calls"`
+	Exits []kernel.Exit `json:"exits"`
+}
+
+func simJSON(res *world.Result, seed uint64) simResult {
+	r := simResult{Seed: seed, TraceHash: res.TraceHash, VirtualNs: res.Virtual.Nanoseconds(), Calls: res.Calls,
+		TimedOut: res.TimedOut, Lines: res.Lines, Faults: res.Faults, NotFired: res.NotFired}
+	for _, p := range res.Procs {
+		r.Procs = append(r.Procs, simProc{p.Name, p.Calls, p.Exits})
+	}
+	return r
+}
