@@ -18,6 +18,7 @@ import (
 	"encoding/binary"
 	"fmt"
 	"slices"
+	"sort"
 	"strings"
 
 	"trialog/core/kafka"
@@ -77,7 +78,7 @@ func (c *Cache) EndOffsetFor(epoch kafka.LeaderEpoch, leo kafka.Offset) (kafka.L
 
 // EpochAt is the epoch of the record at offset, or Undefined below the first entry. It does not know the log's end.
 func (c *Cache) EpochAt(offset kafka.Offset) kafka.LeaderEpoch {
-	i := c.from(offset + 1)
+	i := c.after(offset)
 	if i == 0 {
 		return Undefined
 	}
@@ -96,7 +97,7 @@ func (c *Cache) TruncateFromEnd(end kafka.Offset) (changed bool) {
 // TruncateFromStart forgets what lies below start (the new log start offset): the last entry that starts at or below
 // it becomes the first and starts there. It reports whether anything changed.
 func (c *Cache) TruncateFromStart(start kafka.Offset) (changed bool) {
-	n := c.from(start + 1)
+	n := c.after(start)
 	if n == 0 || n == 1 && c.entries[0].Start == start {
 		return false
 	}
@@ -169,25 +170,17 @@ func (c *Cache) String() string {
 
 // above is the index of the first entry with a larger epoch.
 func (c *Cache) above(epoch kafka.LeaderEpoch) int {
-	return index(c.entries, func(e Entry) bool { return e.Epoch > epoch })
+	return sort.Search(len(c.entries), func(i int) bool { return c.entries[i].Epoch > epoch })
 }
 
 // from is the index of the first entry that starts at offset or later.
 func (c *Cache) from(offset kafka.Offset) int {
-	return index(c.entries, func(e Entry) bool { return e.Start >= offset })
+	return sort.Search(len(c.entries), func(i int) bool { return c.entries[i].Start >= offset })
 }
 
-// index is the first entry for which past holds; past is false, then true, along the entries (E1, E2).
-func index(entries []Entry, past func(Entry) bool) int {
-	lo, hi := 0, len(entries)
-	for lo < hi {
-		if mid := (lo + hi) / 2; past(entries[mid]) {
-			hi = mid
-		} else {
-			lo = mid + 1
-		}
-	}
-	return lo
+// after is the index of the first entry that starts after offset.
+func (c *Cache) after(offset kafka.Offset) int {
+	return sort.Search(len(c.entries), func(i int) bool { return c.entries[i].Start > offset })
 }
 
 // check asserts E1 and E2 where an entry was just put: the first two and the last two.

@@ -8,7 +8,7 @@
 //
 // Protocol, per partition and under its append lock:
 //
-//	out := s.Check(&h, now)      // a client's append only: decides, changes nothing
+//	out := s.Check(&h)           // a client's append only: decides, changes nothing
 //	... append the batch ...
 //	s.Update(&h)                // only after the append succeeded (KAFKA-6683); followers and recovery call this alone
 //

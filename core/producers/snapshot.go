@@ -1,15 +1,138 @@
 package producers
 
+import (
+	"encoding/binary"
+	"fmt"
+	"hash/crc32"
+
+	"trialog/core/kafka"
+)
+
+// Sizes of a snapshot, in bytes.
+const (
+	snapshotVersion    = 1
+	snapshotCRCFrom    = 6 // the CRC covers from here to the end
+	snapshotHeaderSize = 10
+	snapshotEntrySize  = 46
+)
+
+var castagnoli = crc32.MakeTable(crc32.Castagnoli)
+
 // AppendSnapshot appends the bytes of Kafka's file <offset>.snapshot, version 1, big-endian:
 //
-//	i16 version, u32 crc-32c of what follows, i32 count, then for each producer
+//	i16 version, u32 crc-32c of what follows, i32 count, then count times
 //	i64 id, i16 epoch, i32 last sequence, i64 last offset, i32 offset delta, i64 timestamp, i32 coordinator epoch,
 //	i64 first offset of the open transaction or -1
 //
-// Only the last batch of each producer survives; producers without a batch and without a transaction are kept with
-// sequence -1.
-func (s *State) AppendSnapshot(b []byte) []byte { panic("producers: AppendSnapshot") }
+// The state must be that of the log below <offset>, the name of the file.
+//
+// Kafka writes one entry for each producer, its last batch, so that a restart forgets four of the five remembered
+// batches and answers a retry of those with OUT_OF_ORDER_SEQUENCE_NUMBER. We write one entry for each remembered batch,
+// oldest first: Kafka's reader lets a later entry of a producer replace the former, and so ends with the last batch.
+// A producer without batches is one entry with sequence and offset -1, as in Kafka.
+func (s *State) AppendSnapshot(b []byte) []byte {
+	be := binary.BigEndian
+	start := len(b)
+	b = be.AppendUint16(b, snapshotVersion)
+	b = append(b, 0, 0, 0, 0, 0, 0, 0, 0) // crc and count, below
+	count := 0
+	for i := range s.producers {
+		p := &s.producers[i]
+		if p.count == 0 {
+			b = appendEntry(b, p, Batch{LastSeq: kafka.NoSequence, LastOffset: kafka.NoOffset, Timestamp: p.LastTimestamp})
+			count++
+		}
+		for _, batch := range p.Batches() {
+			b = appendEntry(b, p, batch)
+			count++
+		}
+	}
+	be.PutUint32(b[start+snapshotCRCFrom:], uint32(count))
+	be.PutUint32(b[start+2:], crc32.Checksum(b[start+snapshotCRCFrom:], castagnoli))
+	return b
+}
 
-// ParseSnapshot reads what AppendSnapshot writes. Anything else is an error: the caller then takes an older snapshot,
-// or replays the log from its start.
-func ParseSnapshot(rules Rules, b []byte) (*State, error) { panic("producers: ParseSnapshot") }
+func appendEntry(b []byte, p *Producer, batch Batch) []byte {
+	be := binary.BigEndian
+	b = be.AppendUint64(b, uint64(p.ID))
+	b = be.AppendUint16(b, uint16(p.Epoch))
+	b = be.AppendUint32(b, uint32(batch.LastSeq))
+	b = be.AppendUint64(b, uint64(batch.LastOffset))
+	b = be.AppendUint32(b, uint32(batch.OffsetDelta))
+	b = be.AppendUint64(b, uint64(batch.Timestamp))
+	b = be.AppendUint32(b, uint32(p.CoordinatorEpoch))
+	return be.AppendUint64(b, uint64(p.TxnFirstOffset))
+}
+
+// ParseSnapshot reads the snapshot that was taken at offset end (its file's name), written by us or by Kafka. Anything
+// that is not whole and consistent is an error, an entry at or above end for one (KAFKA-6683): the caller then takes an
+// older snapshot, or replays the log from its start.
+func ParseSnapshot(rules Rules, end kafka.Offset, b []byte) (*State, error) {
+	be := binary.BigEndian
+	if len(b) < snapshotHeaderSize {
+		return nil, fmt.Errorf("producers: snapshot of %d bytes, want %d at least", len(b), snapshotHeaderSize)
+	}
+	if version := be.Uint16(b); version != snapshotVersion {
+		return nil, fmt.Errorf("producers: snapshot version %d, want %d", version, snapshotVersion)
+	}
+	if have, want := crc32.Checksum(b[snapshotCRCFrom:], castagnoli), be.Uint32(b[2:]); have != want {
+		return nil, fmt.Errorf("producers: snapshot crc %08x, want %08x", have, want)
+	}
+	entries := b[snapshotHeaderSize:]
+	if count := be.Uint32(b[snapshotCRCFrom:]); int64(count)*snapshotEntrySize != int64(len(entries)) {
+		return nil, fmt.Errorf("producers: snapshot count %d, but %d bytes of entries follow", count, len(entries))
+	}
+	s := New(rules)
+	for i := 0; len(entries) > 0; i++ {
+		if err := s.load(entries[:snapshotEntrySize], end); err != nil {
+			return nil, fmt.Errorf("producers: snapshot entry %d: %w", i, err)
+		}
+		entries = entries[snapshotEntrySize:]
+	}
+	s.end = end
+	return s, nil
+}
+
+// load takes in one entry; a later one of the same producer is a newer batch.
+func (s *State) load(b []byte, end kafka.Offset) error {
+	be := binary.BigEndian
+	var (
+		id    = int64(be.Uint64(b))
+		epoch = int16(be.Uint16(b[8:]))
+		batch = Batch{
+			LastSeq:     int32(be.Uint32(b[10:])),
+			LastOffset:  int64(be.Uint64(b[14:])),
+			OffsetDelta: int32(be.Uint32(b[22:])),
+			Timestamp:   int64(be.Uint64(b[26:])),
+		}
+		coordinator = int32(be.Uint32(b[34:]))
+		txnFirst    = int64(be.Uint64(b[38:]))
+	)
+	switch {
+	case id < 0 || epoch < -1 || batch.LastSeq < -1 || batch.LastOffset < -1 || txnFirst < -1:
+		return fmt.Errorf("negative: producer %d/%d seq %d offset %d txn %d", id, epoch, batch.LastSeq, batch.LastOffset, txnFirst)
+	case batch.OffsetDelta < 0 || int64(batch.OffsetDelta) > batch.LastOffset+1:
+		return fmt.Errorf("producer %d: offset delta %d of last offset %d", id, batch.OffsetDelta, batch.LastOffset)
+	case batch.LastOffset >= end || txnFirst >= end:
+		return fmt.Errorf("producer %d: offset %d or transaction at %d is not below the snapshot at %d", id, batch.LastOffset, txnFirst, end)
+	}
+	p := s.entry(id)
+	if last, ok := p.Last(); ok && batch.FirstOffset() <= last.LastOffset {
+		return fmt.Errorf("producer %d: batch at %d..%d follows %d", id, batch.FirstOffset(), batch.LastOffset, last.LastOffset)
+	}
+	p.setEpoch(epoch)
+	p.CoordinatorEpoch, p.TxnFirstOffset, p.LastTimestamp = coordinator, txnFirst, batch.Timestamp
+	if batch.LastOffset >= 0 {
+		batch.FirstSeq = firstSequence(batch.LastSeq, batch.OffsetDelta)
+		p.push(batch)
+	}
+	return nil
+}
+
+// firstSequence goes back from the last sequence, over 0 to MaxSequence.
+func firstSequence(last kafka.Sequence, delta int32) kafka.Sequence {
+	if last < 0 {
+		return kafka.NoSequence
+	}
+	return kafka.Sequence((int64(last) - int64(delta)) & int64(kafka.MaxSequence))
+}
