@@ -1,0 +1,341 @@
+package client
+
+import (
+	"bufio"
+	"encoding/binary"
+	"errors"
+	"fmt"
+	"io"
+	"net"
+	"sync"
+	"time"
+
+	"github.com/twmb/franz-go/pkg/kmsg"
+
+	"trialog/core/kafka"
+)
+
+const (
+	// connInFlightMax bounds the requests on one connection that wait for their responses; another caller waits for
+	// a place as long as its own timeout.
+	connInFlightMax = 64
+	// responseBytesMax bounds a response frame: the largest fetch this client asks for, and room for its frame.
+	responseBytesMax = 64 << 20
+	// readBufferBytes lets one read call bring a whole small response.
+	readBufferBytes = 16 << 10
+)
+
+var (
+	errTimedOut = errors.New("no response in time")
+	errClosed   = errors.New("client closed")
+
+	errUnmentioned = errors.New("the answer does not mention it")
+)
+
+// transportError is a request that got no response. sent says whether a byte of it may have left.
+type transportError struct {
+	sent bool
+	name string
+	code kafka.ErrorCode // UNSUPPORTED_VERSION when the two sides share no version; else NONE
+	err  error
+}
+
+func (e *transportError) Error() string { return e.err.Error() }
+func (e *transportError) Unwrap() error { return e.err }
+
+// in makes it the end of an operation with one attempt.
+func (e *transportError) in(op, target string) *Error {
+	if e.sent {
+		return lost(op, target, e.name, e.err)
+	}
+	failed := unsent(op, target, e.name, e.err)
+	failed.Code = e.code
+	return failed
+}
+
+// call is one request under way.
+type call struct {
+	c       *conn
+	req     kmsg.Request
+	corr    int32
+	timeout time.Duration
+	began   time.Time
+	done    chan struct{} // closed when resp or err is set
+	resp    kmsg.Response
+	err     *transportError
+}
+
+// conn is one connection to one broker. Requests are written in the order of start, responses come in that order.
+// It breaks as a whole: on a timeout, on any I/O error, on a response that it cannot match or decode.
+type conn struct {
+	addr        string
+	nc          net.Conn
+	formatter   *kmsg.RequestFormatter
+	dialTimeout time.Duration
+	versions    brokerVersions // set by negotiate, before others use the connection
+	slots       chan struct{}  // one token for each request in flight
+	down        chan struct{}  // closed when it breaks
+
+	writing sync.Mutex // held from the number of a request to its last byte, so that the two orders agree
+	corr    int32
+	buf     []byte
+
+	mu      sync.Mutex
+	flight  []*call         // oldest first
+	failure *transportError // why it broke; nil while it works
+}
+
+// dial connects and negotiates versions within timeout each. A refused or timed-out dial is a transportError that was
+// not sent; so is a failed negotiation, since no request of the caller has left.
+func dial(addr, clientID string, timeout time.Duration) (*conn, *transportError) {
+	nc, err := (&net.Dialer{Timeout: timeout}).Dial("tcp", addr)
+	if err != nil {
+		return nil, &transportError{name: NameDialFailed, err: err}
+	}
+	c := &conn{
+		addr: addr, nc: nc, dialTimeout: timeout,
+		formatter: kmsg.NewRequestFormatter(kmsg.FormatterClientID(clientID)),
+		slots:     make(chan struct{}, connInFlightMax),
+		down:      make(chan struct{}),
+	}
+	go c.readResponses()
+	if err := c.negotiate(); err != nil {
+		c.fail(NameConnectionLost, err)
+		return nil, &transportError{name: NameNotSent, err: fmt.Errorf("%s: %w", addr, err)}
+	}
+	return c, nil
+}
+
+// broken reports that no request can be sent any more.
+func (c *conn) broken() bool {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return c.failure != nil
+}
+
+// start writes req, whose version is set, and returns without waiting for the response. The caller must call wait.
+func (c *conn) start(req kmsg.Request, timeout time.Duration) (*call, *transportError) {
+	cl := &call{c: c, req: req, timeout: timeout, began: time.Now(), done: make(chan struct{})}
+	if err := c.takeSlot(timeout); err != nil {
+		return nil, err
+	}
+	c.writing.Lock()
+	defer c.writing.Unlock()
+	c.corr++
+	cl.corr = c.corr
+	c.buf = c.formatter.AppendRequest(c.buf[:0], req, cl.corr)
+	if err := c.enqueue(cl); err != nil {
+		return nil, err
+	}
+	c.nc.SetWriteDeadline(cl.began.Add(timeout))
+	if _, err := c.nc.Write(c.buf); err != nil {
+		c.fail(NameConnectionLost, fmt.Errorf("%s: write: %w", c.addr, err))
+	}
+	return cl, nil
+}
+
+// startUnanswered writes a request that the broker does not answer: a produce with acks=0.
+func (c *conn) startUnanswered(req kmsg.Request, timeout time.Duration) *transportError {
+	c.writing.Lock()
+	defer c.writing.Unlock()
+	c.corr++
+	c.buf = c.formatter.AppendRequest(c.buf[:0], req, c.corr)
+	if err := c.stopped(); err != nil {
+		return err
+	}
+	c.nc.SetWriteDeadline(time.Now().Add(timeout))
+	if _, err := c.nc.Write(c.buf); err != nil {
+		c.fail(NameConnectionLost, fmt.Errorf("%s: write: %w", c.addr, err))
+		return &transportError{sent: true, name: NameConnectionLost, err: err}
+	}
+	return nil
+}
+
+func (c *conn) takeSlot(timeout time.Duration) *transportError {
+	select {
+	case c.slots <- struct{}{}:
+		return nil
+	default:
+	}
+	timer := time.NewTimer(timeout)
+	defer timer.Stop()
+	select {
+	case c.slots <- struct{}{}:
+		return nil
+	case <-c.down:
+		return c.stopped()
+	case <-timer.C:
+		return &transportError{name: NameNotSent, err: fmt.Errorf("%s: %d requests wait for responses", c.addr, connInFlightMax)}
+	}
+}
+
+// enqueue makes cl the youngest request in flight, unless the connection is broken.
+func (c *conn) enqueue(cl *call) *transportError {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if c.failure != nil {
+		return c.failure.before()
+	}
+	c.flight = append(c.flight, cl)
+	return nil
+}
+
+// stopped is why nothing can be sent; nil while the connection works.
+func (c *conn) stopped() *transportError {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if c.failure != nil {
+		return c.failure.before()
+	}
+	return nil
+}
+
+// before is the failure as a request meets it that comes after it: nothing of that request was sent.
+func (e *transportError) before() *transportError {
+	return &transportError{name: NameNotSent, err: e.err}
+}
+
+// wait returns the response. When the request's timeout passes it breaks the connection: a late response to an
+// abandoned request must not be taken for another's.
+func (cl *call) wait() (kmsg.Response, *transportError) {
+	select {
+	case <-cl.done:
+		return cl.resp, cl.err
+	default:
+	}
+	timer := time.NewTimer(cl.timeout - time.Since(cl.began))
+	defer timer.Stop()
+	select {
+	case <-cl.done:
+	case <-timer.C:
+		cl.c.fail(NameTimedOut, fmt.Errorf("%s: %s: %w", cl.c.addr, kmsg.NameForKey(cl.req.Key()), errTimedOut))
+		<-cl.done
+	}
+	return cl.resp, cl.err
+}
+
+// roundTrip sends req in its version and waits.
+func (c *conn) roundTrip(req kmsg.Request, timeout time.Duration) (kmsg.Response, error) {
+	cl, err := c.start(req, timeout)
+	if err != nil {
+		return nil, err
+	}
+	resp, err := cl.wait()
+	if err != nil {
+		return nil, err
+	}
+	return resp, nil
+}
+
+// fail breaks the connection: all that is in flight ends as sent and unanswered. The first failure counts.
+func (c *conn) fail(name string, err error) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if c.failure != nil {
+		return
+	}
+	c.failure = &transportError{sent: true, name: name, err: err}
+	c.nc.Close()
+	close(c.down)
+	for _, cl := range c.flight {
+		cl.err = c.failure
+		close(cl.done)
+	}
+	c.flight = nil
+}
+
+// readResponses runs until the connection breaks.
+func (c *conn) readResponses() {
+	r := bufio.NewReaderSize(c.nc, readBufferBytes)
+	for {
+		frame, err := readFrame(r)
+		if err == nil {
+			err = c.answer(frame)
+		}
+		if err != nil {
+			c.fail(NameConnectionLost, fmt.Errorf("%s: read: %w", c.addr, err))
+			return
+		}
+	}
+}
+
+// readFrame reads one response without its size prefix, into a buffer of its own: the response aliases it.
+func readFrame(r *bufio.Reader) ([]byte, error) {
+	var prefix [4]byte
+	if _, err := io.ReadFull(r, prefix[:]); err != nil {
+		return nil, err
+	}
+	size := int32(binary.BigEndian.Uint32(prefix[:]))
+	if size < 4 || size > responseBytesMax {
+		return nil, fmt.Errorf("response of %d bytes, want 4 to %d", size, responseBytesMax)
+	}
+	frame := make([]byte, size)
+	_, err := io.ReadFull(r, frame)
+	return frame, err
+}
+
+// answer gives a response to the oldest request in flight.
+func (c *conn) answer(frame []byte) error {
+	corr := int32(binary.BigEndian.Uint32(frame))
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if c.failure != nil {
+		return c.failure
+	}
+	if len(c.flight) == 0 || c.flight[0].corr != corr {
+		return fmt.Errorf("response %d, which is not to the oldest of %d requests in flight", corr, len(c.flight))
+	}
+	cl := c.flight[0]
+	resp, err := decode(cl.req, frame[4:])
+	if err != nil {
+		return fmt.Errorf("response to %s %d: %w", kmsg.NameForKey(cl.req.Key()), cl.req.GetVersion(), err)
+	}
+	c.flight = c.flight[1:]
+	cl.resp = resp
+	close(cl.done)
+	<-c.slots
+	return nil
+}
+
+// decode reads the response to req: header tags of flexible versions, then the body. The response of ApiVersions has
+// no header tags in any version, and its refusal comes in version 0 (KIP-511).
+func decode(req kmsg.Request, body []byte) (kmsg.Response, error) {
+	resp := req.ResponseKind()
+	if req.Key() == int16(kmsg.ApiVersions) {
+		if len(body) >= 2 && kafka.ErrorCode(binary.BigEndian.Uint16(body)) == kafka.ErrUnsupportedVersion {
+			resp.SetVersion(0)
+		}
+	} else if req.IsFlexible() {
+		tagged, err := skipHeaderTags(body)
+		if err != nil {
+			return nil, err
+		}
+		body = tagged
+	}
+	return resp, resp.ReadFrom(body)
+}
+
+// skipHeaderTags skips the tag section of a response header.
+func skipHeaderTags(b []byte) ([]byte, error) {
+	next := func() uint64 {
+		v, n := binary.Uvarint(b)
+		if n <= 0 {
+			b, v = nil, 0
+			return v
+		}
+		b = b[n:]
+		return v
+	}
+	if len(b) == 0 {
+		return nil, errors.New("no header tags")
+	}
+	for count := next(); count > 0; count-- {
+		next()
+		size := next()
+		if size > uint64(len(b)) || len(b) == 0 {
+			return nil, errors.New("header tags reach past the end")
+		}
+		b = b[size:]
+	}
+	return b, nil
+}

@@ -1,0 +1,404 @@
+package client
+
+import (
+	"context"
+	"fmt"
+	"sync"
+	"time"
+
+	"github.com/twmb/franz-go/pkg/kmsg"
+
+	"trialog/core/kafka"
+	"trialog/core/record"
+)
+
+// batch is one Send on its way to an outcome.
+type batch struct {
+	records  []Record
+	deadline time.Time
+	done     func(Result)
+
+	identity ProducerIdentity
+	sequence int32  // -1 until the first attempt of an idempotent producer
+	bytes    []byte // encoded at the first attempt, the same for all
+
+	inFlight bool
+	attempts int
+	left     int  // attempts of which a byte may have left
+	doubtful bool // an attempt ended without a definite answer
+}
+
+// answer is the end of one attempt. err is nil when the batch was appended.
+type answer struct {
+	b          *batch
+	baseOffset int64
+	err        *Error
+}
+
+// lane carries the batches of one producer to one partition, in order. One goroutine runs while there are batches
+// and owns everything but the queue. After a failure it lets all that is in flight come home, pauses, and begins
+// again at the oldest batch without outcome, so that a retry never overtakes or is overtaken.
+type lane struct {
+	p       *Producer
+	tp      kafka.TopicPartition
+	wake    chan struct{}
+	answers chan answer
+
+	mu      sync.Mutex
+	queue   []*batch // without outcome, oldest first
+	running bool
+
+	inFlight int
+	rewind   bool // a batch failed and will be sent again: send nothing before all are home
+	failures int  // in a row
+	identity ProducerIdentity
+	next     int32 // sequence number of the next new batch under identity
+	void     bool  // identity is given up: what was sent under it is settled by its next answer
+}
+
+func (l *lane) add(b *batch) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.queue = append(l.queue, b)
+	if !l.running {
+		l.running = true
+		go l.run()
+		return
+	}
+	select {
+	case l.wake <- struct{}{}:
+	default:
+	}
+}
+
+func (l *lane) run() {
+	for {
+		l.fill()
+		if l.inFlight == 0 {
+			if l.rewind {
+				l.rewind = false
+				pause(context.Background(), l.p.c.cfg.backoff(max(l.failures, 1)))
+				continue
+			}
+			if l.stopIfEmpty() {
+				return
+			}
+			continue
+		}
+		select {
+		case a := <-l.answers:
+			l.inFlight--
+			a.b.inFlight = false
+			l.settle(a)
+		case <-l.wake:
+		}
+	}
+}
+
+func (l *lane) stopIfEmpty() bool {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.running = len(l.queue) > 0
+	return !l.running
+}
+
+// fill sends waiting batches, oldest first, while it may.
+func (l *lane) fill() {
+	for !l.rewind && l.inFlight < l.p.cfg.MaxInFlight {
+		b := l.oldestWaiting()
+		if b == nil || l.waitsForVoid() {
+			return
+		}
+		b.attempts++
+		if err := l.send(b); err != nil {
+			l.settle(answer{b: b, err: err})
+		}
+	}
+}
+
+func (l *lane) oldestWaiting() *batch {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	for _, b := range l.queue {
+		if !b.inFlight {
+			return b
+		}
+	}
+	return nil
+}
+
+// waitsForVoid reports that batches of a given-up identity are in flight: what follows comes after they are home.
+func (l *lane) waitsForVoid() bool {
+	if l.void && l.inFlight == 0 {
+		l.void, l.identity = false, NoIdentity
+	}
+	return l.void
+}
+
+// send makes one attempt. An error means that there will be no answer.
+func (l *lane) send(b *batch) *Error {
+	if time.Now().After(b.deadline) {
+		return unsent("produce", l.tp.String(), NameNotSent, fmt.Errorf("no outcome within %s", l.p.cfg.DeliveryTimeout))
+	}
+	if err := l.sequence(b); err != nil {
+		return err
+	}
+	c := l.p.c
+	at, err := c.leaderOf(context.Background(), "produce", l.tp)
+	if err != nil {
+		return err
+	}
+	conn, terr := c.connect(at.addr, forProduce)
+	if terr != nil {
+		c.stale(l.tp, at.generation)
+		return terr.in("produce", l.tp.String())
+	}
+	timeout := min(c.cfg.RequestTimeout, max(time.Until(b.deadline), time.Millisecond))
+	req := l.request(b, timeout)
+	if terr = conn.version(req); terr != nil {
+		return terr.in("produce", l.tp.String())
+	}
+	if l.p.cfg.Acks == kafka.AcksNone {
+		return l.sendUnanswered(b, conn, req, timeout)
+	}
+	cl, terr := conn.start(req, timeout)
+	if terr != nil {
+		return terr.in("produce", l.tp.String())
+	}
+	b.left++
+	b.inFlight = true
+	l.inFlight++
+	go func() { l.answers <- l.await(b, cl, at) }()
+	return nil
+}
+
+// sendUnanswered ends a batch of acks=0: nobody will ever say what became of it.
+func (l *lane) sendUnanswered(b *batch, conn *conn, req kmsg.Request, timeout time.Duration) *Error {
+	if terr := conn.startUnanswered(req, timeout); terr != nil {
+		if terr.sent {
+			b.left++
+		}
+		return terr.in("produce", l.tp.String())
+	}
+	b.left++
+	l.resolve(b, Unknown, kafka.NoOffset, nil)
+	return nil
+}
+
+// sequence encodes a batch at its first attempt, under the producer's identity and the next sequence numbers.
+func (l *lane) sequence(b *batch) *Error {
+	if b.bytes != nil {
+		return nil
+	}
+	if l.p.cfg.Idempotent {
+		id, err := l.p.identify(context.Background(), b.deadline)
+		if err != nil {
+			return err
+		}
+		if id != l.identity && l.sequenced() == 0 {
+			l.identity, l.next = id, 0
+		}
+		b.identity, b.sequence = l.identity, l.next
+		l.next = advance(l.next, len(b.records))
+	}
+	b.bytes = b.encode()
+	return nil
+}
+
+// sequenced counts the batches that have a sequence number and no outcome.
+func (l *lane) sequenced() int {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	n := 0
+	for _, b := range l.queue {
+		if b.sequence >= 0 {
+			n++
+		}
+	}
+	return n
+}
+
+// advance is the sequence number n records after s: after MaxInt32 comes 0.
+func advance(s int32, n int) int32 { return int32((int64(s) + int64(n)) & (1<<31 - 1)) }
+
+func (b *batch) encode() []byte {
+	var w record.Builder
+	w.Reset(nil)
+	if b.sequence >= 0 {
+		w.SetProducer(b.identity.ID, b.identity.Epoch, b.sequence)
+	}
+	for i := range b.records {
+		r := &b.records[i]
+		w.Append(r.Timestamp, r.Key, r.Value, r.Headers...)
+	}
+	return w.Finish()
+}
+
+func (l *lane) request(b *batch, timeout time.Duration) kmsg.Request {
+	part := kmsg.NewProduceRequestTopicPartition()
+	part.Partition, part.Records = l.tp.Partition, b.bytes
+	topic := kmsg.NewProduceRequestTopic()
+	topic.Topic, topic.Partitions = l.tp.Topic, []kmsg.ProduceRequestTopicPartition{part}
+	req := kmsg.NewPtrProduceRequest()
+	req.Acks, req.TimeoutMillis = l.p.cfg.Acks, int32(timeout.Milliseconds())
+	req.Topics = []kmsg.ProduceRequestTopic{topic}
+	return req
+}
+
+// await turns the response into an answer.
+func (l *lane) await(b *batch, cl *call, at leader) answer {
+	target := l.tp.String()
+	resp, terr := cl.wait()
+	if terr != nil {
+		l.p.c.stale(l.tp, at.generation)
+		return answer{b: b, err: terr.in("produce", target)}
+	}
+	for _, t := range resp.(*kmsg.ProduceResponse).Topics {
+		for _, p := range t.Partitions {
+			if t.Topic != l.tp.Topic || p.Partition != l.tp.Partition {
+				continue
+			}
+			code := kafka.ErrorCode(p.ErrorCode)
+			if code == kafka.ErrNone {
+				return answer{b: b, baseOffset: p.BaseOffset}
+			}
+			if refreshes(code) {
+				l.p.c.stale(l.tp, at.generation)
+			}
+			return answer{b: b, err: answered("produce", target, code, p.ErrorMessage)}
+		}
+	}
+	return answer{b: b, err: lost("produce", target, NameConnectionLost, errUnmentioned)}
+}
+
+// refreshes reports the answers that say that the cluster has changed.
+func refreshes(code kafka.ErrorCode) bool {
+	switch code {
+	case kafka.ErrNotLeaderOrFollower, kafka.ErrLeaderNotAvailable, kafka.ErrUnknownTopicOrPartition, kafka.ErrUnknownTopicID,
+		kafka.ErrInconsistentTopicID, kafka.ErrFencedLeaderEpoch, kafka.ErrUnknownLeaderEpoch, kafka.ErrKafkaStorageError:
+		return true
+	}
+	return false
+}
+
+// settle decides what the end of an attempt means for its batch, and for those behind it.
+func (l *lane) settle(a answer) {
+	b := a.b
+	switch {
+	case a.err == nil:
+		l.failures = 0
+		l.resolve(b, OK, a.baseOffset, nil)
+		return
+	case !l.void && l.retries(b, a.err):
+		b.doubtful = b.doubtful || a.err.Outcome == Unknown
+		l.rewind = true
+		l.failures++
+		return
+	}
+	outcome := a.err.Outcome
+	if b.doubtful {
+		outcome = Unknown
+	}
+	l.resolve(b, outcome, kafka.NoOffset, a.err)
+	if b.sequence >= 0 && b.identity == l.identity {
+		l.giveUp(b, a.err, outcome)
+	}
+}
+
+// retries reports whether a batch may be sent again after err.
+func (l *lane) retries(b *batch, err *Error) bool {
+	cfg := &l.p.cfg
+	if cfg.Retries >= 0 && b.attempts > cfg.Retries || l.p.c.isClosed() {
+		return false
+	}
+	if time.Now().Add(l.p.c.cfg.backoff(l.failures + 1)).After(b.deadline) {
+		return false
+	}
+	switch err.Code {
+	case kafka.ErrNone: // a broken connection, no answer, no leader found
+		return true
+	case kafka.ErrOutOfOrderSequenceNumber: // natural behind a batch that failed
+		return l.behindAnother(b)
+	}
+	return err.Code.Retriable()
+}
+
+// behindAnother reports that an older batch has a sequence number and no outcome.
+func (l *lane) behindAnother(b *batch) bool {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	for _, older := range l.queue {
+		if older == b {
+			return false
+		}
+		if older.sequence >= 0 {
+			return true
+		}
+	}
+	return false
+}
+
+// giveUp keeps sequence numbers sound after b ended without success. If b certainly was not appended, the producer's
+// standing is not in question and nothing was sent behind it, its numbers are used again. Else the identity is given
+// up: what waits to be sent again under it ends now, what is in flight ends with its answer.
+func (l *lane) giveUp(b *batch, err *Error, outcome Outcome) {
+	if outcome == Failed && !disowned(err.Code) && advance(b.sequence, len(b.records)) == l.next && l.sequenced() == 0 {
+		l.next = b.sequence
+		return
+	}
+	if l.void {
+		return
+	}
+	l.void = true
+	l.p.retire(l.identity)
+	for _, other := range l.waitingSequenced() {
+		if other.left == 0 {
+			other.identity, other.sequence, other.bytes = NoIdentity, kafka.NoSequence, nil
+			continue
+		}
+		l.resolve(other, Unknown, kafka.NoOffset, err)
+	}
+}
+
+func (l *lane) waitingSequenced() []*batch {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	var waiting []*batch
+	for _, b := range l.queue {
+		if b.sequence >= 0 && !b.inFlight {
+			waiting = append(waiting, b)
+		}
+	}
+	return waiting
+}
+
+// disowned reports the answers that say that the broker no longer accepts this identity as we know it.
+func disowned(code kafka.ErrorCode) bool {
+	switch code {
+	case kafka.ErrOutOfOrderSequenceNumber, kafka.ErrUnknownProducerID, kafka.ErrInvalidProducerEpoch, kafka.ErrProducerFenced:
+		return true
+	}
+	return false
+}
+
+// resolve gives b its outcome.
+func (l *lane) resolve(b *batch, outcome Outcome, baseOffset int64, err *Error) {
+	l.mu.Lock()
+	for i, q := range l.queue {
+		if q == b {
+			l.queue = append(l.queue[:i], l.queue[i+1:]...)
+			break
+		}
+	}
+	l.mu.Unlock()
+	r := Result{
+		Outcome: outcome, BaseOffset: baseOffset, Identity: b.identity, Sequence: b.sequence,
+		Attempts: b.attempts, Retried: b.left > 1,
+	}
+	if err != nil {
+		final := *err
+		final.Outcome = outcome
+		r.Err = &final
+	}
+	b.done(r)
+}

@@ -1,0 +1,266 @@
+package client
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"sync"
+	"time"
+
+	"github.com/twmb/franz-go/pkg/kmsg"
+
+	"trialog/core/kafka"
+	"trialog/core/record"
+)
+
+// inFlightMax is how many batches of one idempotent producer a broker remembers for each partition: with more in
+// flight it could not recognise a duplicate (KAFKA-5494).
+const inFlightMax = 5
+
+// pendingMax bounds the batches that a producer holds; Send waits for a place.
+const pendingMax = 1024
+
+// Record is one record, to send or as it was read.
+type Record struct {
+	Offset    int64 // as read; ignored by a producer
+	Timestamp int64 // ms since 1970; 0 lets the producer stamp it
+	Key       []byte
+	Value     []byte
+	Headers   []record.RecordHeader
+}
+
+// ProducerIdentity is a producer id with its epoch (KIP-98).
+type ProducerIdentity struct {
+	ID    int64
+	Epoch int16
+}
+
+// NoIdentity is that of a producer that is not idempotent.
+var NoIdentity = ProducerIdentity{kafka.NoProducerID, kafka.NoProducerEpoch}
+
+// ProducerConfig says how a producer sends. Names in brackets are Kafka's.
+type ProducerConfig struct {
+	Acks            int16         // -1 (all), 1 or 0 [acks]
+	Idempotent      bool          // sequence numbers under a producer id [enable.idempotence]; needs Acks -1
+	Retries         int           // attempts after the first; -1: as many as fit in DeliveryTimeout [retries]
+	DeliveryTimeout time.Duration // from Send to the outcome [delivery.timeout.ms]; 0: 30 s. A dial that is under way may add its own timeout.
+	MaxInFlight     int           // batches of one partition in flight [max.in.flight.requests.per.connection]; 0: 5 if idempotent, else 1
+
+	// OnInit, if set, is called before every attempt to get a producer id; what it returns is called with its end.
+	OnInit func() func(ProducerIdentity, error)
+}
+
+func (c ProducerConfig) withDefaults() (ProducerConfig, error) {
+	if c.Acks < -1 || c.Acks > 1 {
+		return c, fmt.Errorf("client: acks %d is not -1, 0 or 1", c.Acks)
+	}
+	if c.Retries < -1 {
+		return c, fmt.Errorf("client: retries %d is below -1", c.Retries)
+	}
+	if c.DeliveryTimeout < 0 {
+		return c, fmt.Errorf("client: delivery timeout %s is negative", c.DeliveryTimeout)
+	}
+	if c.DeliveryTimeout == 0 {
+		c.DeliveryTimeout = 30 * time.Second
+	}
+	switch {
+	case c.MaxInFlight < 0:
+		return c, fmt.Errorf("client: %d batches in flight", c.MaxInFlight)
+	case c.Idempotent && c.Acks != kafka.AcksAll:
+		return c, fmt.Errorf("client: an idempotent producer needs acks -1, not %d", c.Acks)
+	case c.Idempotent && c.MaxInFlight > inFlightMax:
+		return c, fmt.Errorf("client: an idempotent producer may have %d batches in flight, not %d", inFlightMax, c.MaxInFlight)
+	case !c.Idempotent && c.Retries != 0 && c.MaxInFlight > 1:
+		return c, fmt.Errorf("client: retries with %d batches in flight would change their order", c.MaxInFlight)
+	}
+	if c.MaxInFlight == 0 {
+		c.MaxInFlight = 1
+		if c.Idempotent {
+			c.MaxInFlight = inFlightMax
+		}
+	}
+	return c, nil
+}
+
+// Result is how a produce ended.
+type Result struct {
+	Outcome    Outcome
+	BaseOffset int64            // of the first record; -1 if the broker did not say
+	Identity   ProducerIdentity // NoIdentity if the batch was never given a sequence number
+	Sequence   int32            // of the first record; -1 without one
+	Attempts   int              // 0: it was given up before the first
+	Retried    bool             // more than one attempt may have left the client
+	Err        error            // an *Error; nil if OK, and nil with acks=0 (Unknown: nobody answers)
+}
+
+// Producer sends batches: each call of Send is one batch to one partition. The batches of one partition are appended
+// in the order of the calls, or not at all. It is safe for concurrent use.
+//
+// After an OUT_OF_ORDER_SEQUENCE_NUMBER, and whatever else makes the next sequence number doubtful, the batch ends as
+// Unknown (or Failed, if that is certain) and the producer continues under a fresh producer id.
+type Producer struct {
+	c     *Client
+	cfg   ProducerConfig
+	slots chan struct{} // one token for each batch that has no outcome
+
+	flushing sync.Mutex // two that flush at once must not share the tokens
+
+	mu    sync.Mutex
+	lanes map[kafka.TopicPartition]*lane
+
+	initialising sync.Mutex // held while an id is asked for
+	identity     ProducerIdentity
+}
+
+// NewProducer checks cfg. It does no I/O.
+func (c *Client) NewProducer(cfg ProducerConfig) (*Producer, error) {
+	cfg, err := cfg.withDefaults()
+	if err != nil {
+		return nil, err
+	}
+	return &Producer{
+		c: c, cfg: cfg, identity: NoIdentity,
+		slots: make(chan struct{}, pendingMax),
+		lanes: make(map[kafka.TopicPartition]*lane),
+	}, nil
+}
+
+// Produce sends one batch and waits for its outcome. ctx ends the wait for a place only: once accepted, a batch has its
+// outcome within the delivery timeout. The records must not change until it returns.
+func (p *Producer) Produce(ctx context.Context, topic string, partition int32, records []Record) Result {
+	end := make(chan Result, 1)
+	p.Send(ctx, topic, partition, records, func(r Result) { end <- r })
+	return <-end
+}
+
+// Send hands one batch over and returns; done is called once with the outcome, from another goroutine, and must not
+// block. It waits while pendingMax batches have no outcome. The records must not change until done is called.
+func (p *Producer) Send(ctx context.Context, topic string, partition int32, records []Record, done func(Result)) {
+	tp := kafka.TopicPartition{Topic: topic, Partition: partition}
+	refuse := func(err error) {
+		done(Result{Outcome: Failed, BaseOffset: -1, Identity: NoIdentity, Sequence: -1, Err: unsent("produce", tp.String(), NameNotSent, err)})
+	}
+	if len(records) == 0 {
+		refuse(errors.New("no records"))
+		return
+	}
+	select {
+	case p.slots <- struct{}{}:
+	case <-ctx.Done():
+		refuse(ctx.Err())
+		return
+	}
+	p.lane(tp).add(&batch{
+		records: stamped(records), deadline: time.Now().Add(p.cfg.DeliveryTimeout),
+		identity: NoIdentity, sequence: kafka.NoSequence,
+		done: func(r Result) { <-p.slots; done(r) },
+	})
+}
+
+// Flush waits until every batch has its outcome, or ctx ends.
+func (p *Producer) Flush(ctx context.Context) error {
+	p.flushing.Lock()
+	defer p.flushing.Unlock()
+	taken := 0
+	defer func() {
+		for range taken {
+			<-p.slots
+		}
+	}()
+	for range pendingMax {
+		select {
+		case p.slots <- struct{}{}:
+			taken++
+		case <-ctx.Done():
+			return ctx.Err()
+		}
+	}
+	return nil
+}
+
+// stamped copies the records and gives those without a timestamp the present time, once for all attempts.
+func stamped(records []Record) []Record {
+	now := time.Now().UnixMilli()
+	out := append([]Record(nil), records...)
+	for i := range out {
+		if out[i].Timestamp == 0 {
+			out[i].Timestamp = now
+		}
+	}
+	return out
+}
+
+func (p *Producer) lane(tp kafka.TopicPartition) *lane {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	l := p.lanes[tp]
+	if l == nil {
+		l = &lane{p: p, tp: tp, identity: NoIdentity, wake: make(chan struct{}, 1), answers: make(chan answer, p.cfg.MaxInFlight)}
+		p.lanes[tp] = l
+	}
+	return l
+}
+
+// Init gets a producer id now instead of with the first batch. It retries until the delivery timeout or ctx ends.
+func (p *Producer) Init(ctx context.Context) (ProducerIdentity, error) {
+	if !p.cfg.Idempotent {
+		return NoIdentity, unsent("init-producer-id", "producer", NameNotSent, errors.New("the producer is not idempotent"))
+	}
+	id, err := p.identify(ctx, time.Now().Add(p.cfg.DeliveryTimeout))
+	if err != nil {
+		return NoIdentity, err
+	}
+	return id, nil
+}
+
+// identify returns the producer's identity; without one, it asks for one until the deadline.
+func (p *Producer) identify(ctx context.Context, deadline time.Time) (ProducerIdentity, *Error) {
+	p.initialising.Lock()
+	defer p.initialising.Unlock()
+	if p.identity != NoIdentity {
+		return p.identity, nil
+	}
+	for failed := 1; ; failed++ {
+		var end func(ProducerIdentity, error)
+		if p.cfg.OnInit != nil {
+			end = p.cfg.OnInit()
+		}
+		id, err := p.c.InitProducerID(ctx)
+		if end != nil {
+			end(id, err)
+		}
+		if err == nil {
+			p.identity = id
+			return id, nil
+		}
+		d := p.c.cfg.backoff(failed)
+		if time.Now().Add(d).After(deadline) || p.c.isClosed() || !pause(ctx, d) {
+			return NoIdentity, unsent("produce", "init-producer-id", NameNotSent, err)
+		}
+	}
+}
+
+// retire makes the producer ask for a fresh id, unless it has done so since.
+func (p *Producer) retire(id ProducerIdentity) {
+	p.initialising.Lock()
+	defer p.initialising.Unlock()
+	if p.identity == id {
+		p.identity = NoIdentity
+	}
+}
+
+// InitProducerID asks any broker for a fresh producer id, once. An Unknown outcome costs an id that nobody uses.
+func (c *Client) InitProducerID(ctx context.Context) (ProducerIdentity, error) {
+	const op = "init-producer-id"
+	req := kmsg.NewPtrInitProducerIDRequest()
+	req.ProducerID, req.ProducerEpoch = kafka.NoProducerID, kafka.NoProducerEpoch
+	answer, err := c.askAny(ctx, req)
+	if err != nil {
+		return NoIdentity, err.in(op, "any broker")
+	}
+	resp := answer.(*kmsg.InitProducerIDResponse)
+	if code := kafka.ErrorCode(resp.ErrorCode); code != kafka.ErrNone {
+		return NoIdentity, answered(op, "any broker", code, nil)
+	}
+	return ProducerIdentity{resp.ProducerID, resp.ProducerEpoch}, nil
+}
