@@ -49,10 +49,10 @@ func readLine(br *bufio.Reader, line int) ([]byte, error) {
 		part, err := br.ReadSlice('\n')
 		text = append(text, part...)
 		switch {
+		case len(text) > MaxLine+1:
+			return nil, bad(line, "longer than %d bytes", MaxLine)
 		case err == nil:
 			return text[:len(text)-1], nil
-		case len(text) > MaxLine:
-			return nil, bad(line, "longer than %d bytes", MaxLine)
 		case errors.Is(err, bufio.ErrBufferFull):
 		case errors.Is(err, io.EOF) && len(text) == 0:
 			return nil, io.EOF
