@@ -51,15 +51,15 @@ func (p Position) tp() kafka.TopicPartition {
 
 // Fetched is what one fetch brought for one partition.
 type Fetched struct {
-	Position              // as asked
-	Records        []Record
-	Next           int64 // where to go on: past every batch that was read, control batches included; the asked offset if nothing was
-	HighWatermark  int64 // -1 unknown
-	LastStable     int64 // -1 unknown
-	LogStart       int64 // -1 unknown
-	Bytes          int    // of batches in the answer
-	Corrupt        string // what is wrong with them; "" if nothing
-	Err            error  // an *Error, always Failed: a read has no effect
+	Position      // as asked
+	Records       []Record
+	Next          int64  // where to go on: past every batch that was read, control batches included; the asked offset if nothing was
+	HighWatermark int64  // -1 unknown
+	LastStable    int64  // -1 unknown
+	LogStart      int64  // -1 unknown
+	Bytes         int    // of batches in the answer
+	Corrupt       string // what is wrong with them; "" if nothing
+	Err           error  // an *Error, always Failed: a read has no effect
 }
 
 // Fetch reads each position once, with one request to each leader. The results are in the order of the positions, of
