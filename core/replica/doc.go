@@ -11,12 +11,12 @@
 // one, or flush.ms after the first of them. With flush.messages alone it is asked for at once, since nothing else would
 // ever release the acks of the last few: fsyncing more often than asked is always allowed.
 //
-// Invariants, checked at every entry:
+// Invariants, checked after every change:
 //
-//	R1  logStart <= hw <= leo                (KAFKA-9491)
-//	R2  logStart <= flushed <= leo
-//	R3  hw and flushed go back only in Truncated (and in BecomeLeader and BecomeFollower of another epoch, never here)
+//	R1  logStart <= hw <= leo                             (KAFKA-9491)
+//	R2  logStart <= flushed <= asked <= leo
+//	R3  hw and flushed go back only in Truncated
 //	R4  leader epochs only grow
-//	R5  with one replica and a flush policy: hw <= flushed (rule visible-after-flush concerns reads alone)
+//	R5  under a flush policy hw and acks never advance past flushed (rule visible-after-flush concerns reads alone)
 //	R6  appends are contiguous: each begins at leo
 package replica

@@ -1,0 +1,150 @@
+package replica
+
+import (
+	"testing"
+
+	"github.com/stretchr/testify/require"
+	"pgregory.net/rapid"
+
+	"trialog/core/kafka"
+)
+
+// model says the same as the machine for one replica, from the whole history.
+type model struct {
+	policy        bool
+	start, leo    kafka.Offset
+	flushed, seen kafka.Offset // seen: the highest HW
+}
+
+func (m *model) hw() kafka.Offset {
+	end := m.leo
+	if m.policy {
+		end = m.flushed
+	}
+	m.seen = max(m.seen, end, m.start)
+	return m.seen
+}
+
+func TestAgainstModel(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		cfg := Config{Node: 1, Rules: AllRules()}
+		cfg.FlushMessages = rapid.SampledFrom([]int64{1, 3, NoFlushPolicy}).Draw(t, "flush.messages")
+		cfg.FlushMs = rapid.SampledFrom([]int64{0, 5, NoFlushPolicy}).Draw(t, "flush.ms")
+		r := New(cfg)
+		m := &model{policy: cfg.flushes()}
+		var hw, ack, asked kafka.Offset
+		timer := int64(-1)
+		now := kafka.Now{MonoNs: 1}
+		do := func(out []Effect) {
+			for _, e := range out {
+				switch e.Kind {
+				case AdvanceHW:
+					require.GreaterOrEqual(t, e.Offset, hw)
+					hw = e.Offset
+				case AckLocal:
+					require.Greater(t, e.Offset, ack)
+					ack = e.Offset
+				case Flush:
+					require.Greater(t, e.Offset, asked)
+					asked = e.Offset
+				case SetTimer:
+					timer = e.At
+				case StopTimer:
+					timer = -1
+				}
+			}
+		}
+		do(r.BecomeLeader(now, Leadership{ISR: []kafka.NodeID{1}}, nil))
+		t.Repeat(map[string]func(*rapid.T){
+			"append": func(t *rapid.T) {
+				n := rapid.Int64Range(1, 4).Draw(t, "n")
+				m.leo += n
+				do(r.Appended(now, m.leo-n, m.leo, nil))
+			},
+			"flushed": func(t *rapid.T) {
+				to := rapid.Int64Range(0, m.leo).Draw(t, "to")
+				m.flushed = max(m.flushed, to)
+				do(r.Flushed(now, to, nil))
+			},
+			"flushed as asked": func(t *rapid.T) {
+				m.flushed = max(m.flushed, asked)
+				do(r.Flushed(now, asked, nil))
+			},
+			"time": func(t *rapid.T) {
+				now.MonoNs += rapid.Int64Range(1, 9e6).Draw(t, "ns")
+				if timer >= 0 && timer <= now.MonoNs {
+					timer = -1
+					do(r.Expired(FlushTimer, nil))
+				}
+			},
+			"start": func(t *rapid.T) {
+				to := rapid.Int64Range(m.start, m.hw()).Draw(t, "to")
+				m.start, m.flushed = to, max(m.flushed, to)
+				do(r.LogStartMoved(now, to, nil))
+			},
+			"": func(t *rapid.T) {
+				require.Equal(t, m.hw(), r.HW())
+				require.Equal(t, r.HW(), hw, "effects say what the state says")
+				require.Equal(t, r.AckedLocal(), ack)
+				require.Equal(t, r.HW(), r.VisibleTo(kafka.ConsumerReplica, kafka.ReadUncommitted))
+				require.True(t, !m.policy || r.HW() <= max(m.flushed, m.start), "R5")
+				require.Equal(t, m.leo, r.LEO())
+				// Liveness: whatever waits has a flush or a timer coming.
+				require.True(t, !m.policy || m.flushed == m.leo || asked == m.leo || timer >= 0, "%s", r)
+				c := r.Clone()
+				require.Equal(t, r.AppendTo(nil), c.AppendTo(nil))
+				require.Equal(t, r.String(), c.String())
+			},
+		})
+	})
+}
+
+// TestVisibleAfterFlushBites shows that the rule is what keeps unflushed records from readers.
+func TestVisibleAfterFlushBites(t *testing.T) {
+	visible := func(rules Rules) kafka.Offset {
+		r := New(Config{Node: 1, FlushMessages: 1, FlushMs: NoFlushPolicy, Rules: rules})
+		r.BecomeLeader(kafka.Now{}, Leadership{ISR: []kafka.NodeID{1}}, nil)
+		r.Appended(kafka.Now{}, 0, 5, nil)
+		require.Zero(t, r.HW(), "the ack waits either way")
+		require.Zero(t, r.AckedLocal())
+		return r.VisibleTo(kafka.ConsumerReplica, kafka.ReadUncommitted)
+	}
+	require.Zero(t, visible(AllRules()))
+	off := AllRules()
+	require.True(t, off.Off("visible-after-flush"))
+	require.Equal(t, kafka.Offset(5), visible(off))
+	require.False(t, off.Off("no-such-rule"))
+}
+
+func TestCallsOutOfOrderPanic(t *testing.T) {
+	r := New(Config{Node: 1, FlushMessages: NoFlushPolicy, FlushMs: NoFlushPolicy, Rules: AllRules()})
+	l := Leadership{Epoch: 3, ISR: []kafka.NodeID{1}}
+	require.Panics(t, func() { r.Appended(kafka.Now{}, 0, 1, nil) }, "not the leader")
+	r.BecomeLeader(kafka.Now{}, l, nil)
+	require.Panics(t, func() { r.BecomeLeader(kafka.Now{}, l, nil) }, "R4")
+	require.Panics(t, func() { r.Appended(kafka.Now{}, 1, 2, nil) }, "R6")
+	require.Panics(t, func() { r.LogStartMoved(kafka.Now{}, 1, nil) }, "past the end")
+	require.Panics(t, func() { r.BecomeLeader(kafka.Now{}, Leadership{Epoch: 4, ISR: []kafka.NodeID{2}}, nil) })
+	require.Panics(t, func() { New(Config{}) })
+}
+
+func TestPermute(t *testing.T) {
+	r := New(Config{Node: 1, FlushMessages: NoFlushPolicy, FlushMs: NoFlushPolicy, Rules: AllRules()})
+	r.BecomeLeader(kafka.Now{}, Leadership{ISR: []kafka.NodeID{3, 1, 2}}, nil)
+	swap := func(n kafka.NodeID) kafka.NodeID { return 4 - n }
+	p := r.Clone()
+	p.Permute(swap)
+	require.NotEqual(t, r.AppendTo(nil), p.AppendTo(nil))
+	p.Permute(swap)
+	require.Equal(t, r.AppendTo(nil), p.AppendTo(nil))
+}
+
+func TestNoAllocation(t *testing.T) {
+	r := New(Config{Node: 1, FlushMessages: 1, FlushMs: NoFlushPolicy, Rules: AllRules()})
+	r.BecomeLeader(kafka.Now{}, Leadership{ISR: []kafka.NodeID{1}}, nil)
+	buf := make([]Effect, 0, 8)
+	require.Zero(t, testing.AllocsPerRun(100, func() {
+		buf = r.Appended(kafka.Now{}, r.LEO(), r.LEO()+7, buf[:0])
+		buf = r.Flushed(kafka.Now{}, r.LEO(), buf)
+	}))
+}
