@@ -1,0 +1,94 @@
+package serve
+
+import (
+	"log/slog"
+
+	"trialog/core/kafka"
+	"trialog/core/wire"
+
+	"github.com/twmb/franz-go/pkg/kmsg"
+)
+
+// Session is who asks. It is what an authorizer will look at.
+type Session struct {
+	Principal string // "User:ANONYMOUS" without authentication
+	Listener  string // the listener's name
+	Host      string // the peer's address, without port
+	ClientID  string // as the last request said
+}
+
+// Resource is the kind of thing that a request touches (KIP-11).
+type Resource uint8
+
+// Resources.
+const (
+	ResourceNone Resource = iota
+	ResourceTopic
+	ResourceCluster
+)
+
+// Operation is what a request does to its resource (KIP-11).
+type Operation uint8
+
+// Operations.
+const (
+	OperationNone Operation = iota
+	OperationRead
+	OperationWrite
+	OperationCreate
+	OperationDelete
+	OperationDescribe
+	OperationIdempotentWrite
+)
+
+// Handler answers one request. It runs on the connection's reader goroutine.
+//
+// A nil answer with a nil error is no answer at all (acks=0). An error closes the
+// connection once earlier answers are out.
+type Handler func(rq *Request) (Answer, error)
+
+// Row is one API key: its versions, what an authorizer must be asked, and who
+// answers.
+type Row struct {
+	wire.API
+	Resource  Resource
+	Operation Operation
+	Handle    Handler
+}
+
+// Request is one request being handled. It is the connection's and reused: a
+// handler keeps nothing of it, except by TakeFrame.
+type Request struct {
+	Session *Session
+	Header  wire.RequestHeader
+	Body    []byte // aliases the frame; nil for an ApiVersions version that is not served
+	Now     kafka.Now
+	Log     *slog.Logger
+
+	frame *wire.Frame
+	pool  *wire.Pool
+}
+
+// NewRequest makes a request outside a connection, for tests of handlers.
+func NewRequest(session *Session, header wire.RequestHeader, body []byte, now kafka.Now) *Request {
+	return &Request{Session: session, Header: header, Body: body, Now: now, Log: slog.New(slog.DiscardHandler), pool: new(wire.Pool)}
+}
+
+// Decode parses the body with kmsg.
+func (rq *Request) Decode() (kmsg.Request, error) {
+	return wire.Decode(rq.Header.Key, rq.Header.Version, rq.Body)
+}
+
+// TakeFrame makes the caller the owner of the frame that Body aliases: it must
+// call the returned function once, when the bytes are no longer needed.
+func (rq *Request) TakeFrame() (release func()) {
+	f := rq.frame
+	if f == nil {
+		return func() {}
+	}
+	rq.frame = nil
+	return f.Release
+}
+
+// Pool is where buffers of answers come from.
+func (rq *Request) Pool() *wire.Pool { return rq.pool }
