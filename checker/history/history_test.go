@@ -175,11 +175,14 @@ func TestLineRoundTrip(t *testing.T) {
 	})
 }
 
-// FuzzRead: no bytes make the reader panic, and what it accepts it writes back to something it accepts.
-func FuzzRead(f *testing.F) {
-	f.Add([]byte(good))
-	f.Fuzz(func(t *testing.T, data []byte) {
-		ops, err := Read(bytes.NewReader(data))
+// TestDamagedBytes: no bytes make the reader panic, and what it accepts it writes back to something it accepts.
+func TestDamagedBytes(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		data := []byte(good)
+		for range rapid.IntRange(1, 4).Draw(t, "edits") {
+			data[rapid.IntRange(0, len(data)-1).Draw(t, "at")] = rapid.Byte().Draw(t, "byte")
+		}
+		ops, err := Read(bytes.NewReader(data[:rapid.IntRange(0, len(data)).Draw(t, "len")]))
 		if err != nil {
 			return
 		}
