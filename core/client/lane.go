@@ -16,6 +16,7 @@ import (
 type batch struct {
 	records  []Record
 	deadline time.Time
+	began    func(ProducerIdentity, int32) // nil once called
 	done     func(Result)
 
 	identity ProducerIdentity
@@ -202,6 +203,10 @@ func (l *lane) sequence(b *batch) *Error {
 		l.next = advance(l.next, len(b.records))
 	}
 	b.bytes = b.encode()
+	if b.began != nil {
+		b.began(b.identity, b.sequence)
+		b.began = nil
+	}
 	return nil
 }
 

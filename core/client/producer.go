@@ -125,22 +125,35 @@ func (c *Client) NewProducer(cfg ProducerConfig) (*Producer, error) {
 	}, nil
 }
 
+// Batch is what one call sends to one partition. The producer does not copy keys and values: they must not change
+// before the outcome is there.
+type Batch struct {
+	Topic     string
+	Partition int32
+	Records   []Record
+
+	// Began, if set, is called once before the first byte of the first attempt may leave, with what the batch is sent
+	// under (NoIdentity and -1 if the producer is not idempotent). A batch that ends without it was never sent.
+	// NB: another failure may still move a batch that never left to another identity; Result has the last word.
+	Began func(id ProducerIdentity, sequence int32)
+}
+
 // Produce sends one batch and waits for its outcome. ctx ends the wait for a place only: once accepted, a batch has its
-// outcome within the delivery timeout. The records must not change until it returns.
-func (p *Producer) Produce(ctx context.Context, topic string, partition int32, records []Record) Result {
+// outcome within the delivery timeout.
+func (p *Producer) Produce(ctx context.Context, b Batch) Result {
 	end := make(chan Result, 1)
-	p.Send(ctx, topic, partition, records, func(r Result) { end <- r })
+	p.Send(ctx, b, func(r Result) { end <- r })
 	return <-end
 }
 
 // Send hands one batch over and returns; done is called once with the outcome, from another goroutine, and must not
-// block. It waits while pendingMax batches have no outcome. The records must not change until done is called.
-func (p *Producer) Send(ctx context.Context, topic string, partition int32, records []Record, done func(Result)) {
-	tp := kafka.TopicPartition{Topic: topic, Partition: partition}
+// block. It waits while pendingMax batches have no outcome.
+func (p *Producer) Send(ctx context.Context, b Batch, done func(Result)) {
+	tp := kafka.TopicPartition{Topic: b.Topic, Partition: b.Partition}
 	refuse := func(err error) {
 		done(Result{Outcome: Failed, BaseOffset: -1, Identity: NoIdentity, Sequence: -1, Err: unsent("produce", tp.String(), NameNotSent, err)})
 	}
-	if len(records) == 0 {
+	if len(b.Records) == 0 {
 		refuse(errors.New("no records"))
 		return
 	}
@@ -151,7 +164,7 @@ func (p *Producer) Send(ctx context.Context, topic string, partition int32, reco
 		return
 	}
 	p.lane(tp).add(&batch{
-		records: stamped(records), deadline: time.Now().Add(p.cfg.DeliveryTimeout),
+		records: stamped(b.Records), began: b.Began, deadline: time.Now().Add(p.cfg.DeliveryTimeout),
 		identity: NoIdentity, sequence: kafka.NoSequence,
 		done: func(r Result) { <-p.slots; done(r) },
 	})
