@@ -42,7 +42,10 @@ func (s *State) AppendSnapshot(b []byte) []byte {
 			b = appendEntry(b, p, Batch{LastSeq: kafka.NoSequence, LastOffset: kafka.NoOffset, Timestamp: p.LastTimestamp})
 			count++
 		}
-		for _, batch := range p.Batches() {
+		for j, batch := range p.Batches() {
+			if j == int(p.count)-1 {
+				batch.Timestamp = p.LastTimestamp // as Kafka: what expiry looks at must survive
+			}
 			b = appendEntry(b, p, batch)
 			count++
 		}
@@ -111,7 +114,7 @@ func (s *State) load(b []byte, end kafka.Offset) error {
 	switch {
 	case id < 0 || epoch < -1 || batch.LastSeq < -1 || batch.LastOffset < -1 || txnFirst < -1:
 		return fmt.Errorf("negative: producer %d/%d seq %d offset %d txn %d", id, epoch, batch.LastSeq, batch.LastOffset, txnFirst)
-	case batch.OffsetDelta < 0 || int64(batch.OffsetDelta) > batch.LastOffset+1:
+	case batch.OffsetDelta < 0 || int64(batch.OffsetDelta) > max(batch.LastOffset, 0):
 		return fmt.Errorf("producer %d: offset delta %d of last offset %d", id, batch.OffsetDelta, batch.LastOffset)
 	case batch.LastOffset >= end || txnFirst >= end:
 		return fmt.Errorf("producer %d: offset %d or transaction at %d is not below the snapshot at %d", id, batch.LastOffset, txnFirst, end)

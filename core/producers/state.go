@@ -192,7 +192,9 @@ func (s *State) Producers() []Producer { return s.producers }
 func (s *State) Len() int { return len(s.producers) }
 
 // Clone is an independent copy.
-func (s *State) Clone() *State { return &State{rules: s.rules, producers: slices.Clone(s.producers), end: s.end} }
+func (s *State) Clone() *State {
+	return &State{rules: s.rules, producers: slices.Clone(s.producers), end: s.end}
+}
 
 // AppendTo appends a canonical binary form: equal states, equal bytes. Rules are not part of it.
 func (s *State) AppendTo(b []byte) []byte {
