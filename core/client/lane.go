@@ -138,9 +138,6 @@ func (l *lane) waitsForVoid() bool {
 
 // send makes one attempt. An error means that there will be no answer.
 func (l *lane) send(b *batch) *Error {
-	if time.Now().After(b.deadline) {
-		return unsent("produce", l.tp.String(), NameNotSent, fmt.Errorf("no outcome within %s", l.p.cfg.DeliveryTimeout))
-	}
 	if err := l.sequence(b); err != nil {
 		return err
 	}
@@ -154,7 +151,10 @@ func (l *lane) send(b *batch) *Error {
 		c.stale(l.tp, at.generation)
 		return terr.in("produce", l.tp.String())
 	}
-	timeout := min(c.cfg.RequestTimeout, max(time.Until(b.deadline), time.Millisecond))
+	timeout := min(c.cfg.RequestTimeout, time.Until(b.deadline))
+	if timeout < time.Millisecond { // and nothing leaves after the deadline
+		return unsent("produce", l.tp.String(), NameNotSent, fmt.Errorf("no outcome within %s", l.p.cfg.DeliveryTimeout))
+	}
 	req := l.request(b, timeout)
 	if terr = conn.version(req); terr != nil {
 		return terr.in("produce", l.tp.String())
