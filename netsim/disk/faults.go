@@ -1,51 +1,61 @@
 package disk
 
-import "time"
-
-// Lose says what a power cut takes of what is not durable.
-type Lose uint8
-
-// Modes of loss.
-const (
-	LoseUnsynced Lose = iota // everything
-	LoseSome                 // each page, size change and name operation is kept or lost by seed
-	LoseNone                 // nothing
+import (
+	"fmt"
+	"time"
 )
-
-// Cut describes a power cut.
-type Cut struct {
-	Lose Lose
-	// Torn lets pages be kept as a seeded prefix of their sectors. With LoseUnsynced the size changes of a file
-	// are then drawn as with LoseSome, since a torn page behind the end of a file could not be seen.
-	Torn bool
-}
-
-// PowerCut throws the page cache away and leaves the durable state, with what the cut keeps by seed. The processes of
-// the host must be dead or die at the same moment; a call under way gives no promise.
-func (fs *FS) PowerCut(c Cut) { panic("disk: PowerCut") }
 
 // Slow makes every fsync, read and write take that much longer; reads and writes are then deferred like fsync.
 // 0 ends it.
-func (fs *FS) Slow(extra time.Duration) { panic("disk: Slow") }
+func (fs *FS) Slow(extra time.Duration) {
+	fs.k.Note(fs.host, "disk: slow", int64(extra), 0, 0)
+	fs.slow = max(int64(extra), 0)
+}
 
-// Stick makes every fsync, read and write hang until Release.
-func (fs *FS) Stick() { panic("disk: Stick") }
+// Stick makes every fsync, read and write that begins from now on hang until Release.
+func (fs *FS) Stick() {
+	fs.k.Note(fs.host, "disk: stuck", 0, 0, 0)
+	fs.stuck = true
+}
 
 // Release completes what hangs, in order, and ends Stick.
-func (fs *FS) Release() { panic("disk: Release") }
+func (fs *FS) Release() {
+	fs.k.Note(fs.host, "disk: released", int64(len(fs.hung)), 0, 0)
+	fs.stuck = false
+	hung := fs.hung
+	fs.hung = nil
+	for _, complete := range hung {
+		complete()
+	}
+}
 
 // Full makes every write that needs a new page fail with ENOSPC, as if the disk were at its capacity.
-func (fs *FS) Full(on bool) { panic("disk: Full") }
+func (fs *FS) Full(on bool) { fs.toggle(&fs.full, "disk: full", on) }
 
 // FailWrites makes every write fail with EIO.
-func (fs *FS) FailWrites(on bool) { panic("disk: FailWrites") }
+func (fs *FS) FailWrites(on bool) { fs.toggle(&fs.failWrites, "disk: writes fail", on) }
 
-// FailSyncs makes every fsync fail with EIO. As in Linux the dirty pages count as clean afterwards although they are
-// not durable: a later fsync succeeds without them.
-func (fs *FS) FailSyncs(on bool) { panic("disk: FailSyncs") }
+// FailSyncs makes every fsync that ends meanwhile fail with EIO. As in Linux the dirty pages count as clean
+// afterwards although they are not durable: a later fsync succeeds without them.
+func (fs *FS) FailSyncs(on bool) { fs.toggle(&fs.failSyncs, "disk: fsyncs fail", on) }
+
+func (fs *FS) toggle(fault *bool, what string, on bool) {
+	*fault = on
+	v := int64(0)
+	if on {
+		v = 1
+	}
+	fs.k.Note(fs.host, what, v, 0, 0)
+}
 
 // Heal ends Slow, Stick, Full, FailWrites and FailSyncs.
-func (fs *FS) Heal() { panic("disk: Heal") }
+func (fs *FS) Heal() {
+	fs.k.Note(fs.host, "disk: healed", 0, 0, 0)
+	fs.slow, fs.full, fs.failWrites, fs.failSyncs = 0, false, false, false
+	if fs.stuck {
+		fs.Release()
+	}
+}
 
 // Side says which copy of a page a bit flip hits.
 type Side uint8
@@ -58,8 +68,64 @@ const (
 )
 
 // Flip inverts a seeded bit of the byte at offset in one file that the pattern means (a seeded choice of those long
-// enough; see [Match]) and returns its path.
-func (fs *FS) Flip(pattern string, offset int64, side Side) (string, error) { panic("disk: Flip") }
+// enough on that side; see [Match]) and returns its path.
+func (fs *FS) Flip(pattern string, offset int64, side Side) (string, error) {
+	var at []string
+	var nodes []*inode
+	fs.walk(func(path string, n *inode) {
+		size := n.size
+		if side == FlipDurable {
+			size = n.stable
+		}
+		if !n.dir && offset >= 0 && offset < size && Match(pattern, path) {
+			at, nodes = append(at, path), append(nodes, n)
+		}
+	})
+	if len(at) == 0 {
+		return "", fmt.Errorf("disk: flip on %s: no file matches %q and has a byte at offset %d", fs.host, pattern, offset)
+	}
+	pick := fs.flips.Intn(len(at))
+	bit := byte(1) << fs.flips.Intn(8)
+	nodes[pick].flip(offset, bit, side)
+	fs.k.Note(fs.host, "disk: bit flip", int64(nodes[pick].id), offset, int64(bit))
+	return at[pick], nil
+}
+
+// flip changes a bit in a copy of the page, since others may share it. It makes nothing dirty.
+func (n *inode) flip(offset int64, bit byte, side Side) {
+	i, in := int(offset/PageSize), int(offset%PageSize)
+	for len(n.slots) <= i {
+		n.slots = append(n.slots, slot{})
+	}
+	flipped := func(p *page) *page {
+		out := &page{shared: true}
+		if p != nil {
+			out.b = p.b
+		}
+		out.b[in] ^= bit
+		return out
+	}
+	s := &n.slots[i]
+	both := s.cached == s.durable && side == FlipBoth
+	if side != FlipDurable {
+		s.cached = flipped(s.cached)
+	}
+	if both {
+		s.durable = s.cached
+	} else if side != FlipCached && offset < n.stable {
+		s.durable = flipped(s.durable)
+	}
+}
 
 // Wipe empties the filesystem, durably. Open files keep their data.
-func (fs *FS) Wipe() { panic("disk: Wipe") }
+func (fs *FS) Wipe() {
+	fs.k.Note(fs.host, "disk: wiped", 0, 0, 0)
+	fs.walk(func(_ string, n *inode) {
+		n.parent, n.stableParent = nil, nil
+		if n.opens == 0 {
+			fs.pages -= n.pagesCached()
+		}
+	})
+	fs.pending = nil
+	fs.root = fs.newInode(true)
+}
