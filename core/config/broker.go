@@ -1,0 +1,185 @@
+package config
+
+import (
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+)
+
+// Broker is the settings of one broker, typed. Times are in the unit that ends the name; -1 is "no limit" where Kafka
+// says so. It does not change after LoadBroker.
+type Broker struct {
+	NodeID              int32
+	LogDirs             []string // one at least
+	Listeners           []Listener
+	ControllerListeners []Listener // those of listeners that controller.listener.names has; may be empty
+	AdvertisedListeners []Listener // never empty: Listeners when not set, even if their host or port is not dialable
+	ClusterID           string     // trialog.cluster.id; "" lets the broker make one
+	Rack                string     // "" is none
+	RulesOff            []string   // sorted room.rule names
+
+	NumPartitions            int32
+	DefaultReplicationFactor int16
+	AutoCreateTopics         bool
+	DeleteTopics             bool
+	ControlledShutdown       bool
+
+	SocketRequestMaxBytes    int32
+	SocketSendBufferBytes    int32
+	SocketReceiveBufferBytes int32
+	QueuedMaxRequests        int32
+	MaxConnections           int32
+	MaxConnectionsPerIP      int32
+	ConnectionsMaxIdleMs     int64
+	FetchMaxBytes            int32
+	FetchSessionSlots        int32 // max.incremental.fetch.session.cache.slots
+
+	FlushSchedulerIntervalMs             int64
+	FlushOffsetCheckpointIntervalMs      int64
+	FlushStartOffsetCheckpointIntervalMs int64
+	RetentionCheckIntervalMs             int64
+	ProducerIDExpirationMs               int64
+	ProducerIDExpirationCheckIntervalMs  int64
+
+	Warnings []string // one line each: settings that nobody knows, or that are given twice
+
+	set []Pair // what was given explicitly, valid and sorted
+}
+
+// LoadBroker makes a Broker from server.properties and from overrides of the form key=value, which win. props may be
+// nil. The error has a line for every bad value: file:line (or --override), key, value, and what is allowed.
+func LoadBroker(props *Properties, overrides []string) (*Broker, error) {
+	var entries []entry
+	if props != nil {
+		entries = props.entries
+	}
+	over, err := parseOverrides(overrides)
+	if err != nil {
+		return nil, err
+	}
+	b := &Broker{}
+	if err := b.take(slices.Concat(entries, over)); err != nil {
+		return nil, err
+	}
+	r := &reader{set: b.set}
+	if err := b.load(r); err != nil {
+		return nil, fmt.Errorf("config: %w", err)
+	}
+	return b, nil
+}
+
+// take validates each entry on its own and keeps the last one of each name.
+func (b *Broker) take(entries []entry) error {
+	var faults []error
+	first := make([]entry, 0, len(entries)) // one of each name
+	for _, e := range entries {
+		d := Lookup(e.name)
+		switch {
+		case d == nil && strings.HasPrefix(e.name, "trialog."):
+			faults = append(faults, fmt.Errorf("config: %s: no setting is named %s", e.where, e.name))
+			continue
+		case d == nil:
+			b.Warnings = append(b.Warnings, fmt.Sprintf("%s: unknown setting %s is ignored", e.where, e.name))
+			continue
+		case d.Scope&ScopeBroker == 0:
+			b.Warnings = append(b.Warnings, fmt.Sprintf("%s: %s is a setting of topics and is ignored; see %s",
+				e.where, e.name, strings.Join(d.Synonyms, ", ")))
+			continue
+		}
+		if _, err := d.parse(e.value); err != nil {
+			faults = append(faults, fmt.Errorf("config: %s: %w", e.where, err))
+			continue
+		}
+		i := slices.IndexFunc(first, func(o entry) bool { return o.name == e.name })
+		if i < 0 {
+			first = append(first, e)
+			continue
+		}
+		if e.where != "--override" {
+			b.Warnings = append(b.Warnings, fmt.Sprintf("%s: %s replaces that of %s", e.where, e.name, first[i].where))
+		}
+		first[i] = e
+	}
+	for _, e := range first {
+		b.set = append(b.set, Pair{Name: e.name, Value: strings.TrimSpace(e.value)})
+	}
+	slices.SortFunc(b.set, func(a, o Pair) int { return strings.Compare(a.Name, o.Name) })
+	return errors.Join(faults...)
+}
+
+// load fills the typed fields; what it refuses concerns several settings together.
+func (b *Broker) load(r *reader) error {
+	nodeID := "node.id"
+	if !r.has(nodeID) {
+		nodeID = "broker.id"
+	}
+	if !r.has(nodeID) || r.int(nodeID) < 0 {
+		return errors.New("node.id is required: " + Lookup("node.id").Range())
+	}
+	b.NodeID = r.int32(nodeID)
+	if b.LogDirs = r.list("log.dirs"); len(b.LogDirs) == 0 {
+		b.LogDirs = []string{r.text("log.dir")}
+	}
+	b.ClusterID = r.text("trialog.cluster.id")
+	b.Rack = r.text("broker.rack")
+	b.RulesOff, _ = ParseRulesOff(strings.Join(r.list("trialog.rules.off"), ",")) // the validator has seen it
+	b.NumPartitions = r.int32("num.partitions")
+	b.DefaultReplicationFactor = int16(r.int("default.replication.factor"))
+	b.AutoCreateTopics = r.bool("auto.create.topics.enable")
+	b.DeleteTopics = r.bool("delete.topic.enable")
+	b.ControlledShutdown = r.bool("controlled.shutdown.enable")
+	b.loadNetwork(r)
+	b.loadIntervals(r)
+	return b.loadListeners(r)
+}
+
+func (b *Broker) loadNetwork(r *reader) {
+	b.SocketRequestMaxBytes = r.int32("socket.request.max.bytes")
+	b.SocketSendBufferBytes = r.int32("socket.send.buffer.bytes")
+	b.SocketReceiveBufferBytes = r.int32("socket.receive.buffer.bytes")
+	b.QueuedMaxRequests = r.int32("queued.max.requests")
+	b.MaxConnections = r.int32("max.connections")
+	b.MaxConnectionsPerIP = r.int32("max.connections.per.ip")
+	b.ConnectionsMaxIdleMs = r.int("connections.max.idle.ms")
+	b.FetchMaxBytes = r.int32("fetch.max.bytes")
+	b.FetchSessionSlots = r.int32("max.incremental.fetch.session.cache.slots")
+}
+
+func (b *Broker) loadIntervals(r *reader) {
+	b.FlushSchedulerIntervalMs = r.int("log.flush.scheduler.interval.ms")
+	b.FlushOffsetCheckpointIntervalMs = r.int("log.flush.offset.checkpoint.interval.ms")
+	b.FlushStartOffsetCheckpointIntervalMs = r.int("log.flush.start.offset.checkpoint.interval.ms")
+	b.RetentionCheckIntervalMs = r.int("log.retention.check.interval.ms")
+	b.ProducerIDExpirationMs = r.int("producer.id.expiration.ms")
+	b.ProducerIDExpirationCheckIntervalMs = r.int("producer.id.expiration.check.interval.ms")
+}
+
+// reader gives typed values out of validated pairs, or the default.
+type reader struct {
+	set []Pair
+}
+
+func (r *reader) has(name string) bool {
+	_, ok := Get(r.set, name)
+	return ok
+}
+
+func (r *reader) value(name string) value {
+	d := Lookup(name)
+	if d == nil {
+		panic("config: code asks for " + name + ", which the table lacks")
+	}
+	text, ok := Get(r.set, name)
+	if !ok {
+		text = d.Default
+	}
+	v, _ := d.Type.parse(text)
+	return v
+}
+
+func (r *reader) int(name string) int64     { return r.value(name).number }
+func (r *reader) int32(name string) int32   { return int32(r.value(name).number) }
+func (r *reader) bool(name string) bool     { return r.value(name).truth }
+func (r *reader) text(name string) string   { return r.value(name).text }
+func (r *reader) list(name string) []string { return r.value(name).list }

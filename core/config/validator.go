@@ -1,0 +1,113 @@
+package config
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+)
+
+// Validator narrows a type. The zero value allows everything.
+type Validator struct {
+	Range string // in words, for messages and docs
+	ok    func(value) bool
+}
+
+func (v Validator) accepts(x value) bool { return v.ok == nil || v.ok(x) }
+
+func atLeast(low int64) Validator {
+	return Validator{
+		Range: fmt.Sprintf("at least %d", low),
+		ok:    func(v value) bool { return v.number >= low },
+	}
+}
+
+func between(low, high int64) Validator {
+	return Validator{
+		Range: fmt.Sprintf("%d to %d", low, high),
+		ok:    func(v value) bool { return v.number >= low && v.number <= high },
+	}
+}
+
+// noLimitOr allows -1 and what is at least low.
+func noLimitOr(low int64) Validator {
+	return Validator{
+		Range: fmt.Sprintf("-1 (no limit) or at least %d", low),
+		ok:    func(v value) bool { return v.number == -1 || v.number >= low },
+	}
+}
+
+// share is a fraction.
+func share() Validator {
+	return Validator{Range: "0 to 1", ok: func(v value) bool { return v.real >= 0 && v.real <= 1 }}
+}
+
+func oneOf(words ...string) Validator {
+	return Validator{
+		Range: "one of " + strings.Join(words, ", "),
+		ok:    func(v value) bool { return slices.Contains(words, v.text) },
+	}
+}
+
+// someOf allows one or more of the words, each once.
+func someOf(words ...string) Validator {
+	return Validator{
+		Range: "one or more of " + strings.Join(words, ", ") + ", each once",
+		ok: func(v value) bool {
+			for i, word := range v.list {
+				if !slices.Contains(words, word) || slices.Contains(v.list[:i], word) {
+					return false
+				}
+			}
+			return len(v.list) > 0
+		},
+	}
+}
+
+// distinct allows one word or more, each once.
+func distinct() Validator {
+	return Validator{
+		Range: "not empty, each entry once",
+		ok: func(v value) bool {
+			for i, word := range v.list {
+				if slices.Contains(v.list[:i], word) {
+					return false
+				}
+			}
+			return len(v.list) > 0
+		},
+	}
+}
+
+func nonEmpty() Validator {
+	return Validator{Range: "not empty", ok: func(v value) bool { return v.text != "" }}
+}
+
+// clusterID allows what Kafka's tools take: 22 characters of base64url.
+func clusterID() Validator {
+	return Validator{
+		Range: "22 characters of [A-Za-z0-9_-]",
+		ok: func(v value) bool {
+			if len(v.text) != 22 {
+				return false
+			}
+			for i := range len(v.text) {
+				c := v.text[i]
+				if (c < 'a' || c > 'z') && (c < 'A' || c > 'Z') && (c < '0' || c > '9') && c != '_' && c != '-' {
+					return false
+				}
+			}
+			return true
+		},
+	}
+}
+
+// rules allows names of the form room.rule; the rooms know which exist.
+func rules() Validator {
+	return Validator{
+		Range: "of the form room.rule",
+		ok: func(v value) bool {
+			_, err := ParseRulesOff(strings.Join(v.list, ","))
+			return err == nil
+		},
+	}
+}
