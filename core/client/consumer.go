@@ -2,7 +2,6 @@ package client
 
 import (
 	"context"
-	"fmt"
 
 	"trialog/core/kafka"
 )
@@ -68,13 +67,4 @@ func (co *Consumer) Poll(ctx context.Context) []Fetched {
 		co.failures = 0
 	}
 	return results
-}
-
-// String lists the positions.
-func (co *Consumer) String() string {
-	s := ""
-	for _, p := range co.positions {
-		s += fmt.Sprintf("%s@%d ", p.tp(), p.Offset)
-	}
-	return s
 }

@@ -133,7 +133,8 @@ func OutcomeOf(err error) Outcome {
 	return Unknown
 }
 
-// NameOf is the name under which a history records err: "" for nil.
+// NameOf is the name under which a history records err: "" for nil, CONNECTION_LOST for an error that is not of this
+// package.
 func NameOf(err error) string {
 	if err == nil {
 		return ""
@@ -142,7 +143,7 @@ func NameOf(err error) string {
 	if errors.As(err, &e) {
 		return e.Name()
 	}
-	return NameNotSent
+	return NameConnectionLost
 }
 
 // answered is the error of a broker's answer. message is the broker's own text, if any.

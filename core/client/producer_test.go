@@ -1,0 +1,277 @@
+package client
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+	"pgregory.net/rapid"
+
+	"trialog/core/kafka"
+)
+
+var ctx = context.Background()
+
+func produce(p *Producer, partition int32, values ...string) Result {
+	return p.Produce(ctx, Batch{Topic: "t", Partition: partition, Records: texts(values...)})
+}
+
+func fated(fates ...fate) func(int) fate {
+	return func(n int) fate {
+		if n < len(fates) {
+			return fates[n]
+		}
+		return serve
+	}
+}
+
+// One attempt of a plain producer: each fate has one outcome.
+func TestPlainProduceOutcomes(t *testing.T) {
+	for _, c := range []struct {
+		name    string
+		fate    fate
+		outcome Outcome
+		error   string
+		in      []string
+	}{
+		{"served", serve, OK, "", []string{"v"}},
+		{"connection breaks before the append", dropBefore, Unknown, NameConnectionLost, nil},
+		{"connection breaks after the append", dropAfter, Unknown, NameConnectionLost, []string{"v"}},
+		{"no answer", silent, Unknown, NameTimedOut, []string{"v"}},
+		{"indefinite answer", notLeader, Unknown, "NOT_LEADER_OR_FOLLOWER", nil},
+		{"definite answer", notEnough, Failed, "NOT_ENOUGH_REPLICAS", nil},
+		{"definite answer, never retried", tooLarge, Failed, "MESSAGE_TOO_LARGE", nil},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			f := newFake(t, 1)
+			f.fates = fated(c.fate)
+			p, err := f.client().NewProducer(ProducerConfig{Acks: kafka.AcksAll})
+			require.NoError(t, err)
+			r := produce(p, 0, "v")
+			assert.Equal(t, c.outcome, r.Outcome)
+			assert.Equal(t, c.error, NameOf(r.Err))
+			assert.Equal(t, c.outcome, OutcomeOf(r.Err), "the error and the result agree")
+			assert.Equal(t, 1, r.Attempts)
+			assert.Equal(t, c.in, f.values(0))
+		})
+	}
+}
+
+func TestRefusedDialIsADefiniteFailure(t *testing.T) {
+	f := newFake(t, 1)
+	c := f.client()
+	f.stop()
+	p, err := c.NewProducer(ProducerConfig{Acks: kafka.AcksAll})
+	require.NoError(t, err)
+	r := produce(p, 0, "v")
+	assert.Equal(t, Failed, r.Outcome)
+	assert.Equal(t, NameDialFailed, NameOf(r.Err))
+	assert.Contains(t, r.Err.Error(), f.addr())
+}
+
+func TestNoAcksIsNeverAcknowledged(t *testing.T) {
+	f := newFake(t, 1)
+	p, err := f.client().NewProducer(ProducerConfig{Acks: kafka.AcksNone})
+	require.NoError(t, err)
+	r := produce(p, 0, "v")
+	assert.Equal(t, Unknown, r.Outcome)
+	assert.NoError(t, r.Err)
+	assert.Equal(t, int64(-1), r.BaseOffset)
+	require.Eventually(t, func() bool { return len(f.values(0)) == 1 }, 10*time.Second, time.Millisecond)
+}
+
+// An answer that proves nothing stays in the outcome, whatever a later attempt says.
+func TestAnUnknownAttemptOutlastsADefiniteOne(t *testing.T) {
+	f := newFake(t, 1)
+	f.fates = fated(dropAfter, tooLarge)
+	p, err := f.client().NewProducer(ProducerConfig{Acks: kafka.AcksAll, Retries: 5})
+	require.NoError(t, err)
+	r := produce(p, 0, "v")
+	assert.Equal(t, Unknown, r.Outcome)
+	assert.Equal(t, "MESSAGE_TOO_LARGE", NameOf(r.Err))
+	assert.True(t, r.Retried)
+	assert.Equal(t, 2, r.Attempts)
+}
+
+func TestIdempotentRetryKeepsItsOffset(t *testing.T) {
+	for _, lost := range []fate{dropAfter, silent, dropBefore, notLeader, notEnough} {
+		f := newFake(t, 1)
+		f.fates = fated(serve, lost)
+		p, err := f.client().NewProducer(ProducerConfig{Acks: kafka.AcksAll, Idempotent: true, Retries: -1})
+		require.NoError(t, err)
+		require.Equal(t, OK, produce(p, 0, "a", "b").Outcome)
+		r := produce(p, 0, "c")
+		assert.Equal(t, OK, r.Outcome)
+		assert.Equal(t, int64(2), r.BaseOffset)
+		assert.Equal(t, int32(2), r.Sequence)
+		assert.Equal(t, 2, r.Attempts)
+		assert.Equal(t, []string{"a", "b", "c"}, f.values(0))
+	}
+}
+
+// A broker that lost what it knew of the producer answers OUT_OF_ORDER_SEQUENCE_NUMBER: the batch is in doubt, and the
+// producer goes on under a fresh id.
+func TestOutOfOrderSequenceTakesAFreshID(t *testing.T) {
+	f := newFake(t, 2)
+	var inits []ProducerIdentity
+	p, err := f.client().NewProducer(ProducerConfig{
+		Acks: kafka.AcksAll, Idempotent: true, Retries: -1,
+		OnInit: func() func(ProducerIdentity, error) {
+			return func(id ProducerIdentity, err error) {
+				assert.NoError(t, err)
+				inits = append(inits, id)
+			}
+		},
+	})
+	require.NoError(t, err)
+	require.Equal(t, OK, produce(p, 0, "a").Outcome)
+	require.Equal(t, OK, produce(p, 0, "b").Outcome)
+	f.mu.Lock()
+	f.logs[0].nextSeq = map[int64]int32{} // wants 0 again
+	f.mu.Unlock()
+	r := produce(p, 0, "c")
+	assert.Equal(t, Unknown, r.Outcome)
+	assert.Equal(t, "OUT_OF_ORDER_SEQUENCE_NUMBER", NameOf(r.Err))
+	assert.Equal(t, 1, r.Attempts, "the same answer awaits another attempt")
+	r = produce(p, 0, "d")
+	assert.Equal(t, OK, r.Outcome)
+	assert.Equal(t, int32(0), r.Sequence)
+	assert.Equal(t, ProducerIdentity{1001, 0}, r.Identity)
+	r = produce(p, 1, "e")
+	assert.Equal(t, ProducerIdentity{1001, 0}, r.Identity, "other partitions go on under the fresh id too")
+	assert.Equal(t, []ProducerIdentity{{1000, 0}, {1001, 0}}, inits)
+}
+
+// What certainly was not appended gives its sequence numbers back, and costs no id.
+func TestDefiniteFailureReusesItsSequence(t *testing.T) {
+	f := newFake(t, 1)
+	f.fates = fated(serve, tooLarge)
+	p, err := f.client().NewProducer(ProducerConfig{Acks: kafka.AcksAll, Idempotent: true, Retries: -1, MaxInFlight: 1})
+	require.NoError(t, err)
+	require.Equal(t, OK, produce(p, 0, "a").Outcome)
+	require.Equal(t, Failed, produce(p, 0, "b").Outcome)
+	r := produce(p, 0, "c")
+	assert.Equal(t, OK, r.Outcome)
+	assert.Equal(t, int32(1), r.Sequence)
+	assert.Equal(t, int64(1000), r.Identity.ID)
+}
+
+func TestBeganComesBeforeTheRequest(t *testing.T) {
+	f := newFake(t, 1)
+	p, err := f.client().NewProducer(ProducerConfig{Acks: kafka.AcksAll, Idempotent: true, Retries: -1})
+	require.NoError(t, err)
+	calls := 0
+	r := p.Produce(ctx, Batch{Topic: "t", Records: texts("v"), Began: func(id ProducerIdentity, seq int32) {
+		calls++
+		assert.Empty(t, f.values(0))
+		assert.Equal(t, ProducerIdentity{1000, 0}, id)
+		assert.Zero(t, seq)
+	}})
+	assert.Equal(t, OK, r.Outcome)
+	assert.Equal(t, 1, calls)
+}
+
+func TestSequenceWraps(t *testing.T) {
+	assert.Equal(t, int32(0), advance(1<<31-1, 1))
+	assert.Equal(t, int32(4), advance(1<<31-1, 5))
+	assert.Equal(t, int32(7), advance(5, 2))
+}
+
+func TestProducerConfigIsChecked(t *testing.T) {
+	c, err := New(Config{Bootstrap: []string{"localhost:1"}})
+	require.NoError(t, err)
+	for _, bad := range []ProducerConfig{
+		{Acks: 2}, {Acks: 1, Idempotent: true}, {Acks: -1, Idempotent: true, MaxInFlight: 6},
+		{Retries: 1, MaxInFlight: 2}, {Retries: -2}, {MaxInFlight: -1}, {DeliveryTimeout: -1},
+	} {
+		_, err := c.NewProducer(bad)
+		assert.Error(t, err, "%+v", bad)
+	}
+	p, err := c.NewProducer(ProducerConfig{})
+	require.NoError(t, err)
+	assert.Equal(t, Failed, p.Produce(ctx, Batch{Topic: "t"}).Outcome, "no records")
+}
+
+// Whatever happens to the requests of a pipelining producer: what is OK is in the log once, where the answer says, in
+// the order of the sends; what Failed is not; what is Unknown is there at most once.
+func TestPipelinedProducerUnderFaults(t *testing.T) {
+	rapid.Check(t, func(rt *rapid.T) {
+		idempotent := rapid.Bool().Draw(rt, "idempotent")
+		cfg := ProducerConfig{Acks: kafka.AcksAll, Idempotent: idempotent, Retries: -1, DeliveryTimeout: 5 * time.Second}
+		if !idempotent {
+			cfg.Retries = 0
+			cfg.MaxInFlight = 3
+		}
+		fates := rapid.SliceOfN(rapid.SampledFrom([]fate{serve, serve, serve, dropBefore, dropAfter, notLeader, notEnough, tooLarge}), 0, 24).Draw(rt, "fates")
+		f := newFake(t, 2)
+		defer f.stop()
+		f.fates = fated(fates...)
+		c := f.client()
+		defer c.Close()
+		p, err := c.NewProducer(cfg)
+		require.NoError(rt, err)
+		sends := rapid.SliceOfN(rapid.IntRange(0, 5), 1, 16).Draw(rt, "sends")
+		results := sendAll(p, sends)
+		for partition := range int32(2) {
+			checkLog(rt, idempotent, f.values(partition), partition, sends, results)
+		}
+	})
+}
+
+// sendAll sends batches without waiting; the number says partition and size.
+func sendAll(p *Producer, sends []int) []Result {
+	results := make([]Result, len(sends))
+	var wg sync.WaitGroup
+	for i, s := range sends {
+		wg.Add(1)
+		b := Batch{Topic: "t", Partition: int32(s % 2)}
+		for j := range s/2 + 1 {
+			b.Records = append(b.Records, texts(fmt.Sprintf("%d.%d", i, j))...)
+		}
+		p.Send(ctx, b, func(r Result) {
+			results[i] = r
+			wg.Done()
+		})
+	}
+	wg.Wait()
+	return results
+}
+
+func checkLog(t *rapid.T, idempotent bool, log []string, partition int32, sends []int, results []Result) {
+	last := -1
+	for i, s := range sends {
+		if int32(s%2) != partition {
+			continue
+		}
+		first := fmt.Sprintf("%d.0", i)
+		at := slices.Index(log, first)
+		switch r := results[i]; {
+		case r.Outcome == OK && (at < 0 || int64(at) != r.BaseOffset):
+			t.Fatalf("batch %d is OK at %d, the log has it at %d: %v", i, r.BaseOffset, at, log)
+		case r.Outcome == Failed && at >= 0:
+			t.Fatalf("batch %d failed and is in the log at %d: %v", i, at, log)
+		case r.Outcome != OK && r.Err == nil:
+			t.Fatalf("batch %d is %s without an error", i, r.Outcome)
+		}
+		if at < 0 {
+			continue
+		}
+		if again := slices.Index(log[at+1:], first); again >= 0 {
+			t.Fatalf("batch %d is in the log twice: %v", i, log)
+		}
+		for j := range s/2 + 1 {
+			if log[at+j] != fmt.Sprintf("%d.%d", i, j) {
+				t.Fatalf("batch %d is torn: %v", i, log)
+			}
+		}
+		if idempotent && at < last {
+			t.Fatalf("batch %d overtook an older one: %v", i, log)
+		}
+		last = at
+	}
+}
