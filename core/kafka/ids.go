@@ -90,8 +90,11 @@ func ParseTopicID(s string) (TopicID, error) {
 	if len(s) != 22 {
 		return id, fmt.Errorf("kafka: topic id %q has %d characters, want 22", s, len(s))
 	}
-	if _, err := base64.RawURLEncoding.Strict().Decode(id[:], []byte(s)); err != nil {
+	if _, err := base64.RawURLEncoding.Decode(id[:], []byte(s)); err != nil {
 		return TopicID{}, fmt.Errorf("kafka: topic id %q is not base64url: %w", s, err)
+	}
+	if id.String() != s { // line breaks, or bits that the last character has too many
+		return TopicID{}, fmt.Errorf("kafka: topic id %q is not how %v is written", s, id)
 	}
 	return id, nil
 }
