@@ -69,9 +69,9 @@ func (f field) String() string {
 
 // key reads a quoted key; 0 and a failure if it is unknown.
 func (p *parser) key() field {
-	name := p.text()
+	name := p.bytes()
 	for i, key := range keys {
-		if key == name {
+		if key == string(name) {
 			return 1 << i
 		}
 	}
@@ -115,12 +115,14 @@ func (p *parser) value(e *Event, f field) {
 }
 
 func (p *parser) kind() Kind {
-	name := p.text()
-	k, ok := ParseKind(name)
-	if !ok {
-		p.fail(fmt.Sprintf("unknown kind %q", name))
+	name := p.bytes()
+	for k := Start; int(k) < len(kinds); k++ {
+		if kinds[k].name == string(name) {
+			return k
+		}
 	}
-	return k
+	p.fail(fmt.Sprintf("unknown kind %q", name))
+	return 0
 }
 
 // Decoder reads events line by line.

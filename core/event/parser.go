@@ -97,37 +97,46 @@ func (p *parser) integer(low, high int64) int64 {
 }
 
 // text reads a string.
-func (p *parser) text() string {
+func (p *parser) text() string { return string(p.bytes()) }
+
+// bytes reads a string: a view that is good until the next one.
+func (p *parser) bytes() []byte {
 	p.expect('"')
 	if p.err != nil {
-		return ""
+		return nil
 	}
 	p.buf = p.buf[:0]
-	for p.pos < len(p.in) {
-		switch c := p.in[p.pos]; {
-		case c == '"':
+	for from := p.pos; p.pos < len(p.in); {
+		c := p.in[p.pos]
+		if c >= 0x20 && c != '"' && c != '\\' {
 			p.pos++
-			if !utf8.Valid(p.buf) {
-				p.fail("string is not UTF-8")
-				return ""
-			}
-			return string(p.buf)
-		case c < 0x20:
-			p.fail("control character in a string")
-			return ""
-		case c == '\\':
-			p.pos++
-			if err := p.escape(); err != nil {
-				p.fail(err.Error())
-				return ""
-			}
-		default:
-			p.buf = append(p.buf, c)
-			p.pos++
+			continue
 		}
+		if c < 0x20 {
+			p.fail("control character in a string")
+			return nil
+		}
+		plain := p.in[from:p.pos]
+		p.pos++
+		if c == '"' {
+			if len(p.buf) > 0 {
+				plain = append(p.buf, plain...)
+			}
+			if !utf8.Valid(plain) {
+				p.fail("string is not UTF-8")
+				return nil
+			}
+			return plain
+		}
+		p.buf = append(p.buf, plain...)
+		if err := p.escape(); err != nil {
+			p.fail(err.Error())
+			return nil
+		}
+		from = p.pos
 	}
 	p.fail("string without an end")
-	return ""
+	return nil
 }
 
 var errEscape = errors.New("bad escape")
