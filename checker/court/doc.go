@@ -10,5 +10,5 @@
 // changes neither; a verdict is never an exception (what cannot be decided is Unknown, with its reasons); what a world
 // cannot express is Unknown, never Valid.
 //
-// The format of an experiment is described at [Parse], that of a run directory at [Run].
+// The format of an experiment is described in package experiment, that of a run directory at [Run].
 package court

@@ -9,7 +9,9 @@ import (
 	"slices"
 	"strings"
 
+	"trialog/checker/court/experiment"
 	"trialog/netsim/kernel"
+	"trialog/netsim/nemesis"
 )
 
 // TraceVersion changes when the simulator gives another trace for the same run on purpose.
@@ -43,17 +45,20 @@ func (i Identity) ID() string {
 
 // Case is one run to be made.
 type Case struct {
-	Experiment *Experiment
-	Cell       *Cell
+	Experiment *experiment.Experiment
+	Cell       *experiment.Cell
 	RulesOff   []string // sorted
 	Seed       uint64
+
+	// EveryJudge lets each judge speak, also when an earlier one has convicted. It is no part of the identity.
+	EveryJudge bool
 }
 
 // Properties are the broker's, the cell's and the rules' together.
-func (c *Case) Properties() Properties {
+func (c *Case) Properties() experiment.Properties {
 	p := c.Experiment.Broker.With(c.Cell.Properties...)
 	if len(c.RulesOff) > 0 {
-		p = p.With(Property{"trialog.rules.off", strings.Join(c.RulesOff, ",")})
+		p = p.With(experiment.Property{Key: "trialog.rules.off", Value: strings.Join(c.RulesOff, ",")})
 	}
 	return p
 }
@@ -62,6 +67,15 @@ func (c *Case) Properties() Properties {
 // off: a mutant meets the faults and the workload that the sound program meets.
 func (c *Case) Stream(purpose string) *kernel.Rand {
 	return kernel.NewRand(c.Seed, "court", c.Cell.Name, purpose)
+}
+
+// Plan gives the plan of the case: the cell's own, or the one that its seed generates.
+func (c *Case) Plan() (*nemesis.Plan, error) {
+	var peers []string
+	for _, client := range c.Experiment.Clients {
+		peers = append(peers, client.Name)
+	}
+	return c.Cell.Plan.Draw(c.Experiment.File, c.Stream("plan"), peers)
 }
 
 // identity of the case in a world, for a guest.

@@ -6,57 +6,8 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
-	"slices"
+	"time"
 )
-
-// Run is what one run was and gave. Its directory holds
-//
-//	run.json            the identity, the trace hash, the line that replays it, how each process ended
-//	verdict.json        the verdict, with the witnesses of each finding
-//	experiment.txtar    the experiment, so that a run can be replayed without its source tree
-//	server.properties   of the broker
-//	plan.txt            the fault plan, expanded
-//	history.jsonl       what the clients saw, see checker/history
-//	events.jsonl        what the broker did, see core/event
-//	faults.jsonl        what was done to the processes
-//	out/PROC.STREAM     stdout and stderr of every process
-type Run struct {
-	ID string `json:"id"`
-	Identity
-	Result      Result    `json:"result"`
-	TraceHash   string    `json:"trace_hash,omitempty"` // sim only
-	VirtualNs   int64     `json:"virtual_ns,omitempty"` // sim only
-	Calls       int64     `json:"calls,omitempty"`      // sim only: system calls of all processes
-	GuestSHA256 string    `json:"guest_sha256,omitempty"`
-	Operations  int       `json:"operations"`
-	Replay      string    `json:"replay"` // the line that does the run again
-	Dir         string    `json:"dir,omitempty"`
-	Processes   []Process `json:"processes"`
-
-	Verdict    *Verdict          `json:"-"`
-	Properties string            `json:"-"`
-	Plan       string            `json:"-"`
-	Source     []byte            `json:"-"` // text of the experiment
-	History    []byte            `json:"-"` // JSON lines
-	Events     []byte            `json:"-"` // JSON lines
-	Faults     []Fault           `json:"-"`
-	Outputs    map[string][]byte `json:"-"` // by PROC.STREAM
-}
-
-// Process is how one incarnation of a process ended.
-type Process struct {
-	Name string `json:"name"`
-	End  string `json:"end"` // exit, kill, power cut, stop, end
-	Code int    `json:"code"`
-	Time int64  `json:"time"` // ns since the start of the run
-}
-
-// Fault is one thing that was done to a process, a disk or a link.
-type Fault struct {
-	Time int64  `json:"time"` // ns since the start of the run
-	Proc string `json:"proc"`
-	Text string `json:"text"`
-}
 
 // WriteDir stores the run in dir, which is made; what an earlier run left there is overwritten.
 func (r *Run) WriteDir(dir string) error {
@@ -129,28 +80,27 @@ func ReadDir(dir string) (*Run, error) {
 	return r, d.err
 }
 
-// Case gives what is needed to do a stored run again.
-func (r *Run) Case() (*Case, error) {
-	e, err := Parse(filepath.Join(r.Dir, "experiment.txtar"), r.Source)
-	if err != nil {
-		return nil, err
-	}
-	e.Name = r.Experiment
-	cell, err := e.Cell(r.Cell)
-	if err != nil {
-		return nil, err
-	}
-	return &Case{Experiment: e, Cell: cell, RulesOff: r.RulesOff, Seed: r.Seed}, nil
+// Stored is a run directory in short.
+type Stored struct {
+	Run
+	Written time.Time
 }
 
-// OutputNames lists the captured outputs in order.
-func (r *Run) OutputNames() []string {
-	var names []string
-	for name := range r.Outputs {
-		names = append(names, name)
+// ReadSummary reads run.json alone.
+func ReadSummary(dir string) (Stored, error) {
+	var s Stored
+	file := filepath.Join(dir, "run.json")
+	d := &dirReader{dir: dir}
+	d.decode("run.json", d.text("run.json"), &s.Run)
+	if d.err != nil {
+		return s, d.err
 	}
-	slices.Sort(names)
-	return names
+	info, err := os.Stat(file)
+	if err != nil {
+		return s, fmt.Errorf("court: %w", err)
+	}
+	s.Dir, s.Written = dir, info.ModTime()
+	return s, nil
 }
 
 func pretty(v any) []byte {

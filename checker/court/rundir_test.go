@@ -1,16 +1,18 @@
 package court
 
 import (
-	"encoding/json"
 	"strings"
 	"testing"
 
 	"github.com/stretchr/testify/require"
+
+	"trialog/checker/court/experiment"
+	"trialog/checker/oracle"
 )
 
 func someCase(t *testing.T) *Case {
 	t.Helper()
-	e, err := Parse("x", []byte(small))
+	e, err := experiment.Parse("x", []byte(small))
 	require.NoError(t, err)
 	e.Name = "001-small"
 	return &Case{Experiment: e, Cell: &e.Cells[0], Seed: 7}
@@ -74,9 +76,9 @@ func TestRunDirectoryRoundTrip(t *testing.T) {
 		Plan: "at 5s kill b1\n", Source: []byte(small), History: []byte("{}\n"), Events: []byte("{}\n{}\n"),
 		Faults:  []Fault{{4, "b1", "kill b1"}},
 		Outputs: map[string][]byte{"b1.stdout": []byte("up\n"), "c1.stderr": []byte("no <broker>\n")},
-		Verdict: &Verdict{Result: Invalid, Judges: []string{"oracle"}, Findings: []Finding{{
-			Result: Invalid, Class: "lost", Judge: "oracle", Rule: "INV-ACK", Sentence: "gone", Witnesses: []json.RawMessage{json.RawMessage(`"w"`)}}}},
+		Verdict: verdict(Invalid, "lost"),
 	}
+	run.Verdict.Anomalies[0].Witnesses = []oracle.Witness{{Kind: "op", Time: 5, Text: "c1 <acked>"}}
 	run.ID = run.Identity.ID()
 	dir := t.TempDir() + "/runs/x"
 	require.NoError(t, run.WriteDir(dir))
@@ -95,3 +97,36 @@ func TestRunDirectoryRoundTrip(t *testing.T) {
 	_, err = ReadDir(dir)
 	require.ErrorContains(t, err, "verdict.json: unexpected end of JSON input")
 }
+
+const small = `Question: does it hold?
+Answer: yes,
+as far as we know
+
+-- cluster.properties --
+# a comment
+node.id=1
+internal.segment.bytes = 16384
+-- workload --
+work 20s
+limit 90s
+c1 producer --idempotent --retries=5
+c2 producer start=12s
+c3 reader
+-- cells --
+cell kill
+    plan    generate profile=kill from=3s to=16s
+    seeds   40
+    claims  order committed
+    expect  valid
+cell cut
+    plan    literal one-cut
+    with    flush.messages=1
+    with    node.id=2
+    expect  documented-loss lost-record in >= 20% of seeds
+-- mutants --
+mutant seglog.fsync-directory
+    cells   cut kill
+    expect  invalid lost-record,corrupt-read within 200 seeds
+-- plan/one-cut --
+at 5s powercut b1
+`

@@ -3,10 +3,17 @@ package court
 import (
 	"context"
 	"fmt"
+	"io"
 	"iter"
+	"os"
 	"strconv"
 	"strings"
 	"sync"
+	"time"
+
+	"golang.org/x/term"
+
+	"trialog/checker/court/experiment"
 )
 
 // World is a place where a case can be run.
@@ -105,7 +112,7 @@ func ParseSeeds(text string) (Seeds, error) {
 func (s Seeds) Len() int { return int(s.To-s.From) + 1 }
 
 // Cases are the runs of one cell, one for each seed.
-func (s Seeds) Cases(e *Experiment, cell *Cell, rulesOff []string) iter.Seq[*Case] {
+func (s Seeds) Cases(e *experiment.Experiment, cell *experiment.Cell, rulesOff []string) iter.Seq[*Case] {
 	return func(yield func(*Case) bool) {
 		for i := range s.Len() {
 			if !yield(&Case{Experiment: e, Cell: cell, RulesOff: rulesOff, Seed: s.From + uint64(i)}) {
@@ -113,4 +120,73 @@ func (s Seeds) Cases(e *Experiment, cell *Cell, rulesOff []string) iter.Seq[*Cas
 			}
 		}
 	}
+}
+
+// Progress is one line on a terminal that tells how far a swarm is. On anything but a terminal it writes nothing. The
+// nil Progress is silent.
+type Progress struct {
+	w       io.Writer
+	label   string
+	total   int
+	done    int
+	counts  map[Result]int
+	started time.Time
+	shown   time.Time
+}
+
+// NewProgress shows progress on w if that is a terminal.
+func NewProgress(w io.Writer) *Progress {
+	if f, ok := w.(*os.File); !ok || !term.IsTerminal(int(f.Fd())) {
+		return nil
+	}
+	return &Progress{w: w}
+}
+
+// Begin starts a phase of total runs at most.
+func (p *Progress) Begin(label string, total int) {
+	if p == nil {
+		return
+	}
+	p.label, p.total, p.done, p.counts = label, total, 0, map[Result]int{}
+	p.started, p.shown = time.Now(), time.Time{}
+	p.show()
+}
+
+// Done counts one run.
+func (p *Progress) Done(r Result) {
+	if p == nil {
+		return
+	}
+	p.done++
+	p.counts[r]++
+	if time.Since(p.shown) > 200*time.Millisecond {
+		p.show()
+	}
+}
+
+// End removes the line.
+func (p *Progress) End() {
+	if p != nil {
+		fmt.Fprint(p.w, "\r\x1b[K")
+	}
+}
+
+func (p *Progress) show() {
+	p.shown = time.Now()
+	fmt.Fprintf(p.w, "\r\x1b[K%s", progressLine(p.label, p.done, p.total, p.counts, time.Since(p.started)))
+}
+
+// progressLine is the text of the line.
+func progressLine(label string, done, total int, counts map[Result]int, spent time.Duration) string {
+	parts := []string{fmt.Sprintf("%s  %d/%d", label, done, total)}
+	for _, r := range Results {
+		if counts[r] > 0 {
+			parts = append(parts, fmt.Sprintf("%s %d", r, counts[r]))
+		}
+	}
+	if done > 0 && done < total {
+		left := spent / time.Duration(done) * time.Duration(total-done)
+		parts = append(parts, fmt.Sprintf("%v left at most", left.Round(time.Second)))
+	}
+	return strings.Join(parts, "  ")
 }

@@ -1,39 +1,32 @@
 package court
 
 import (
-	"encoding/json"
 	"fmt"
 	"slices"
 	"strings"
+
+	"trialog/checker/court/experiment"
+	"trialog/checker/oracle"
 )
 
-// Verdict is what the judges found in one run.
+// Result is the outcome of one run.
+type Result = oracle.Result
+
+// The four results. Documented is loss that the configuration is documented to allow, counted apart from Invalid.
+const (
+	Valid      = oracle.Valid
+	Invalid    = oracle.Invalid
+	Documented = oracle.DocumentedLoss
+	Unknown    = oracle.Unknown
+)
+
+// Results in the order of every table.
+var Results = []Result{Valid, Documented, Invalid, Unknown}
+
+// Verdict is what the judges found in one run, with what the court itself knows.
 type Verdict struct {
-	Result      Result    `json:"result"`
-	Reasons     []string  `json:"reasons,omitempty"` // why Unknown
-	Findings    []Finding `json:"findings,omitempty"`
-	Judges      []string  `json:"judges"` // those that were heard, in order
-	RecordsLost int       `json:"records_lost,omitempty"`
-	Panics      []string  `json:"panics,omitempty"` // processes of the program that panicked, with the first line
-	Coverage    Coverage  `json:"coverage"`
-}
-
-// Coverage tells how much there was to judge.
-type Coverage struct {
-	Operations int `json:"operations"`
-	OK         int `json:"ok"`
-	Fail       int `json:"fail"`
-	Unknown    int `json:"unknown"`
-}
-
-// Finding is one anomaly.
-type Finding struct {
-	Result    Result            `json:"result"` // Invalid or Documented
-	Class     string            `json:"class"`
-	Judge     string            `json:"judge"`
-	Rule      string            `json:"rule"`
-	Sentence  string            `json:"sentence"`
-	Witnesses []json.RawMessage `json:"witnesses,omitempty"`
+	oracle.Verdict
+	Panics []string `json:"panics,omitempty"` // processes of the program that panicked: a column of its own
 }
 
 const notExpressible = "not expressible"
@@ -43,26 +36,24 @@ func (v *Verdict) NotExpressible() bool {
 	return slices.ContainsFunc(v.Reasons, func(r string) bool { return strings.HasPrefix(r, notExpressible) })
 }
 
-// Has reports a finding of the class.
-func (v *Verdict) Has(class string) bool {
-	return slices.ContainsFunc(v.Findings, func(f Finding) bool { return f.Class == class })
+// Has reports an anomaly of the class.
+func (v *Verdict) Has(class string) bool { return v.Counts[class] > 0 }
+
+// classOf is the first class that a judge convicts for; "-" if it does not.
+func (v *Verdict) classOf(judge string) string {
+	for _, a := range v.Anomalies {
+		if a.Judge == judge && !a.Documented {
+			return a.Class
+		}
+	}
+	return "-"
 }
 
-// settle derives the result: one invalid finding makes the run invalid, whatever else is unknown; a run with a reason to
-// doubt is unknown; loss that is documented is that; the rest is valid.
-func (v *Verdict) settle() {
-	found := func(want Result) bool {
-		return slices.ContainsFunc(v.Findings, func(f Finding) bool { return f.Result == want })
-	}
-	switch {
-	case found(Invalid):
-		v.Result = Invalid
-	case len(v.Reasons) > 0:
+// doubt adds reasons why the run decides nothing. An anomaly stays one, whatever else is unknown.
+func (v *Verdict) doubt(reasons ...string) {
+	v.Reasons = append(v.Reasons, reasons...)
+	if len(v.Reasons) > 0 && v.Result != Invalid {
 		v.Result = Unknown
-	case found(Documented):
-		v.Result = Documented
-	default:
-		v.Result = Valid
 	}
 }
 
@@ -70,8 +61,11 @@ func (v *Verdict) settle() {
 func (v *Verdict) String() string {
 	var b strings.Builder
 	b.WriteString(string(v.Result))
-	if v.Result == Documented {
-		fmt.Fprintf(&b, ": %d records lost", v.RecordsLost)
+	switch v.Result {
+	case Documented:
+		fmt.Fprintf(&b, ": %d records lost that were never flushed", v.Lost)
+	case Invalid:
+		fmt.Fprintf(&b, ": %s, says the judge %s", v.Class, v.Judge)
 	}
 	for _, r := range v.Reasons {
 		fmt.Fprintf(&b, "\n  unknown: %s", r)
@@ -79,17 +73,20 @@ func (v *Verdict) String() string {
 	for _, p := range v.Panics {
 		fmt.Fprintf(&b, "\n  panic: %s", p)
 	}
-	for _, f := range v.Findings {
-		fmt.Fprintf(&b, "\n  %s %s (%s, %s): %s", f.Result, f.Class, f.Judge, f.Rule, f.Sentence)
-		for _, w := range f.Witnesses {
-			fmt.Fprintf(&b, "\n      %s", w)
+	for _, a := range v.Anomalies {
+		if a.Documented && v.Result == Invalid {
+			continue
+		}
+		fmt.Fprintf(&b, "\n  %s (%s, %s): %s", a.Class, a.Judge, a.Invariant, a.Text)
+		for _, w := range a.Witnesses {
+			fmt.Fprintf(&b, "\n      %s", w.Text)
 		}
 	}
 	return b.String()
 }
 
 // ExitCode of a command that ends with this result.
-func (r Result) ExitCode() int {
+func ExitCode(r Result) int {
 	switch r {
 	case Valid, Documented:
 		return 0
@@ -97,4 +94,67 @@ func (r Result) ExitCode() int {
 		return 1
 	}
 	return 2
+}
+
+// Convicts reports whether a verdict is the conviction that is expected of a mutant.
+func Convicts(x experiment.Expectation, v *Verdict) bool {
+	if x.Result != Invalid || v.Result != Invalid {
+		return false
+	}
+	return len(x.Classes) == 0 || slices.ContainsFunc(v.Anomalies, func(a oracle.Anomaly) bool {
+		return !a.Documented && slices.Contains(x.Classes, a.Class)
+	})
+}
+
+// Tally counts the results of many runs of one cell. The zero value is ready to use.
+type Tally struct {
+	Runs          int
+	Count         map[Result]int
+	Panics        int // runs in which a process of the program panicked
+	NotExpressed  int // runs that the world could not express; these are counted nowhere else
+	RecordsLost   int // documented loss, summed over the runs
+	classMismatch int // documented loss of another class than expected
+}
+
+// Add counts one verdict against the expectation.
+func (t *Tally) Add(x experiment.Expectation, v *Verdict) {
+	t.Runs++
+	if v.NotExpressible() {
+		t.NotExpressed++
+		return
+	}
+	if t.Count == nil {
+		t.Count = map[Result]int{}
+	}
+	t.Count[v.Result]++
+	t.RecordsLost += v.Lost
+	if len(v.Panics) > 0 {
+		t.Panics++
+	}
+	if v.Result == Documented && x.Result == Documented && !v.Has(x.Classes[0]) {
+		t.classMismatch++
+	}
+}
+
+// Judge says what the tally amounts to under the expectation: Valid if it is met, otherwise Invalid or Unknown with the
+// reason. Runs that could not be expressed do not count; a tally of nothing else is met.
+func (t *Tally) Judge(x experiment.Expectation) (Result, string) {
+	runs := t.Runs - t.NotExpressed
+	switch {
+	case runs == 0 && t.NotExpressed > 0:
+		return Valid, notExpressible
+	case runs == 0:
+		return Unknown, "no run"
+	case t.Count[Invalid] > 0:
+		return Invalid, fmt.Sprintf("%d of %d runs invalid", t.Count[Invalid], runs)
+	case t.Count[Documented] > 0 && x.Result != Documented:
+		return Invalid, fmt.Sprintf("%d of %d runs lost records where no loss is documented", t.Count[Documented], runs)
+	case t.classMismatch > 0:
+		return Invalid, fmt.Sprintf("%d of %d runs without %s among their findings", t.classMismatch, runs, x.Classes[0])
+	case t.Count[Unknown] > 0:
+		return Unknown, fmt.Sprintf("%d of %d runs undecided", t.Count[Unknown], runs)
+	case x.Result == Documented && t.Count[Documented]*100 < x.Percent*runs:
+		return Unknown, fmt.Sprintf("loss in %d of %d runs, expected in at least %d%%", t.Count[Documented], runs, x.Percent)
+	}
+	return Valid, ""
 }

@@ -1,4 +1,8 @@
-package court
+// Package experiment reads experiment files: one question, the cluster and workload that it is put to, the cells it is
+// tried in, what is expected there, and the broken variants that the judges must convict.
+//
+// It owns the format of experiment.txtar (see [Parse]) and where plans of cells come from. It never runs anything.
+package experiment
 
 import (
 	"fmt"
@@ -7,23 +11,27 @@ import (
 	"slices"
 	"strings"
 	"time"
+
+	"trialog/checker/oracle"
 )
 
-// Experiment is one question put to the broker: a cluster, a workload, the cells it is tried in and the broken variants
-// that its judges must convict.
+// Experiment is one experiment file.
 type Experiment struct {
 	Name     string // of the directory: 001-acked-records-survive-a-crash
 	File     string // as given, for messages
 	Question string
 	Answer   string
-	Digest   string // SHA-256 of the file, in hexadecimal
+	Text     []byte // of the file
+	Digest   string // SHA-256 of the text, in hexadecimal
 
-	Broker  Properties // server.properties of every broker
-	Work    time.Duration
-	Limit   time.Duration // the run is over then, drained or not
-	Clients []Client
-	Cells   []Cell
-	Mutants []Mutant
+	Broker Properties    // server.properties of every broker
+	Work   time.Duration // clients begin nothing new after this time
+	Limit  time.Duration // the run is over then, drained or not
+	// RequestTimeout and DeliveryTimeout are those of every client.
+	RequestTimeout, DeliveryTimeout time.Duration
+	Clients                         []Client
+	Cells                           []Cell
+	Mutants                         []Mutant
 }
 
 // Client is one client process of the workload.
@@ -34,13 +42,18 @@ type Client struct {
 	Flags []string      // for `trialog client`, beside those that the court adds
 }
 
+// Guarantees are Kafka's four: order within a partition; committed means on every in-sync replica; what is committed is
+// durable while one of them lives; only what is committed is visible.
+var Guarantees = []string{"order", "committed", "durable", "visible"}
+
 // Cell is one condition of an experiment, with what is expected there.
 type Cell struct {
 	Name       string
 	Plan       PlanSource
-	Properties Properties // over those of the experiment
-	Seeds      int        // how many seeds a trial gives it
-	Claims     []string   // the promises it claims, in Kafka's words
+	Properties Properties      // over those of the experiment
+	Seeds      int             // how many seeds a trial gives it
+	Claims     []string        // of Guarantees
+	Judge      oracle.Promises // what the judges hold it to, or forgive
 	Expect     Expectation
 	Line       int
 }
@@ -97,7 +110,7 @@ func (e *Experiment) Cell(name string) (*Cell, error) {
 		}
 		names = append(names, e.Cells[i].Name)
 	}
-	return nil, fmt.Errorf("court: %s has no cell %q; its cells are %s", e.Name, name, strings.Join(names, ", "))
+	return nil, fmt.Errorf("experiment: %s has no cell %q; its cells are %s", e.Name, name, strings.Join(names, ", "))
 }
 
 // FileName of an experiment inside its directory.
@@ -112,7 +125,7 @@ func Load(root, name string) (*Experiment, error) {
 	}
 	text, err := os.ReadFile(file)
 	if err != nil {
-		return nil, fmt.Errorf("court: experiment %s: %w", name, err)
+		return nil, fmt.Errorf("experiment: experiment %s: %w", name, err)
 	}
 	e, err := Parse(file, text)
 	if err != nil {
@@ -120,7 +133,7 @@ func Load(root, name string) (*Experiment, error) {
 	}
 	dir, err := filepath.Abs(filepath.Dir(file))
 	if err != nil {
-		return nil, fmt.Errorf("court: experiment %s: %w", name, err)
+		return nil, fmt.Errorf("experiment: experiment %s: %w", name, err)
 	}
 	e.Name = filepath.Base(dir)
 	return e, nil
@@ -141,16 +154,16 @@ func locate(root, name string) (string, error) {
 	case 1:
 		return found[0], nil
 	case 0:
-		return "", fmt.Errorf("court: no experiment %q: it is no file or directory, and %s has none of that name", name, root)
+		return "", fmt.Errorf("experiment: no experiment %q: it is no file or directory, and %s has none of that name", name, root)
 	}
-	return "", fmt.Errorf("court: experiment %q is ambiguous: %s", name, strings.Join(found, ", "))
+	return "", fmt.Errorf("experiment: experiment %q is ambiguous: %s", name, strings.Join(found, ", "))
 }
 
 // LoadAll reads every experiment in root, in the order of their names.
 func LoadAll(root string) ([]*Experiment, error) {
 	files, err := filepath.Glob(filepath.Join(root, "*", FileName))
 	if err != nil || len(files) == 0 {
-		return nil, fmt.Errorf("court: no experiments in %s", root)
+		return nil, fmt.Errorf("experiment: no experiments in %s", root)
 	}
 	slices.Sort(files)
 	var all []*Experiment

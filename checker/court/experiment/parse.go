@@ -1,4 +1,4 @@
-package court
+package experiment
 
 import (
 	"crypto/sha256"
@@ -11,6 +11,8 @@ import (
 	"time"
 
 	"golang.org/x/tools/txtar"
+
+	"trialog/checker/oracle"
 )
 
 // Parse reads an experiment file, a txtar archive. file is its name in messages; every error begins with file:line.
@@ -24,6 +26,8 @@ import (
 //	-- workload --
 //	work 20s                               how long the clients work before the final read-back
 //	limit 90s                              the run is over then, drained or not
+//	request-timeout 2s                     of every client; the default
+//	delivery-timeout 8s                    of a produce with its retries; the default
 //	c1 producer --idempotent               NAME ROLE, and flags for `trialog client`
 //	c4 producer start=12s                  a client may start later
 //
@@ -31,7 +35,8 @@ import (
 //	cell kill
 //	    plan    generate kills=1..3        or: plan literal NAME, the archive's file plan/NAME
 //	    with    flush.messages=1           any number of times: properties of the broker
-//	    claims  order committed            the promises it claims
+//	    claims  order committed            which of Kafka's guarantees it claims
+//	    judge   flush-first                what the judges hold it to, see oracle.ParsePromises
 //	    seeds   40                         how many seeds a trial gives it
 //	    expect  valid                      see [ParseExpectation]
 //
@@ -46,7 +51,8 @@ import (
 // A line that begins with # is a comment.
 func Parse(file string, text []byte) (*Experiment, error) {
 	sum := sha256.Sum256(text)
-	p := &parser{file: file, e: &Experiment{File: file, Digest: hex.EncodeToString(sum[:])}, plans: map[string]section{}}
+	p := &parser{file: file, e: &Experiment{File: file, Text: text, Digest: hex.EncodeToString(sum[:]),
+		RequestTimeout: 2 * time.Second, DeliveryTimeout: 8 * time.Second}, plans: map[string]section{}}
 	ar := txtar.Parse(text)
 	p.header(string(ar.Comment))
 	line := strings.Count(string(ar.Comment), "\n") + 1
@@ -162,6 +168,10 @@ func (p *parser) workload(line int, text string) {
 		p.e.Work = p.duration(line, words[1])
 	case words[0] == "limit":
 		p.e.Limit = p.duration(line, words[1])
+	case words[0] == "request-timeout":
+		p.e.RequestTimeout = p.duration(line, words[1])
+	case words[0] == "delivery-timeout":
+		p.e.DeliveryTimeout = p.duration(line, words[1])
 	case slices.ContainsFunc(p.e.Clients, func(c Client) bool { return c.Name == words[0] }):
 		p.fail(line, "client %s occurs twice", words[0])
 	default:
@@ -212,16 +222,26 @@ func (p *parser) cell(line int, text string) {
 		c.Properties = p.property(c.Properties, line, strings.Join(rest, " "))
 	case key == "claims":
 		c.Claims = rest
+		for _, word := range rest {
+			if !slices.Contains(Guarantees, word) {
+				p.fail(line, "cell %s claims %q: the guarantees are %s", c.Name, word, strings.Join(Guarantees, ", "))
+			}
+		}
 	case key == "seeds":
 		n, err := strconv.Atoi(rest[0])
 		if err != nil || n < 1 {
 			p.fail(line, "seeds %q: want a number from 1 up", rest[0])
 		}
 		c.Seeds = n
+	case key == "judge":
+		var err error
+		if c.Judge, err = oracle.ParsePromises(strings.Join(rest, ",")); err != nil {
+			p.fail(line, "cell %s: %v", c.Name, err)
+		}
 	case key == "expect":
 		c.Expect = p.expect(line, rest)
 	default:
-		p.fail(line, "a cell has no %q: want plan, with, claims, seeds or expect", key)
+		p.fail(line, "a cell has no %q: want plan, with, claims, judge, seeds or expect", key)
 	}
 }
 
@@ -281,7 +301,7 @@ func (p *parser) resolve() {
 		if c.Plan.Line == 0 || c.Expect.Result == "" {
 			p.fail(c.Line, "cell %s needs a plan and an expectation", c.Name)
 		}
-		if c.Expect.Result == Invalid {
+		if c.Expect.Result == oracle.Invalid {
 			p.fail(c.Line, "cell %s expects invalid: that is for mutants", c.Name)
 		}
 		if name := c.Plan.Literal; name != "" {
@@ -293,7 +313,7 @@ func (p *parser) resolve() {
 		}
 	}
 	for _, m := range e.Mutants {
-		if len(m.Cells) == 0 || m.Expect.Result != Invalid {
+		if len(m.Cells) == 0 || m.Expect.Result != oracle.Invalid {
 			p.fail(m.Line, "mutant %s needs cells and expects `invalid [CLASS,...] within N seeds`", m.Rule)
 		}
 		for _, name := range m.Cells {

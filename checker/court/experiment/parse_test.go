@@ -1,11 +1,15 @@
-package court
+package experiment
 
 import (
+	"os"
+	"path/filepath"
 	"strings"
 	"testing"
 	"time"
 
 	"github.com/stretchr/testify/require"
+
+	"trialog/checker/oracle"
 )
 
 const small = `Question: does it hold?
@@ -32,6 +36,7 @@ cell cut
     plan    literal one-cut
     with    flush.messages=1
     with    node.id=2
+    judge   flush-first
     expect  documented-loss lost-record in >= 20% of seeds
 -- mutants --
 mutant seglog.fsync-directory
@@ -56,24 +61,23 @@ func TestParse(t *testing.T) {
 	}, e.Clients)
 	require.Equal(t, []Cell{
 		{Name: "kill", Plan: PlanSource{Generate: []string{"profile=kill", "from=3s", "to=16s"}, Line: 17}, Seeds: 40,
-			Claims: []string{"order", "committed"}, Expect: Expectation{Result: Valid}, Line: 16},
-		{Name: "cut", Plan: PlanSource{Literal: "at 5s powercut b1\n", Line: 31}, Seeds: 1,
-			Properties: Properties{{"flush.messages", "1"}, {"node.id", "2"}},
-			Expect:     Expectation{Result: Documented, Classes: []string{"lost-record"}, Percent: 20}, Line: 21},
+			Claims: []string{"order", "committed"}, Expect: Expectation{Result: oracle.Valid}, Line: 16},
+		{Name: "cut", Plan: PlanSource{Literal: "at 5s powercut b1\n", Line: 32}, Seeds: 1,
+			Properties: Properties{{"flush.messages", "1"}, {"node.id", "2"}}, Judge: oracle.Promises{FlushFirst: true},
+			Expect: Expectation{Result: oracle.DocumentedLoss, Classes: []string{"lost-record"}, Percent: 20}, Line: 21},
 	}, e.Cells)
-	require.Equal(t, []Mutant{{Rule: "seglog.fsync-directory", Cells: []string{"cut", "kill"}, Line: 27,
-		Expect: Expectation{Result: Invalid, Classes: []string{"lost-record", "corrupt-read"}, Within: 200}}}, e.Mutants)
+	require.Equal(t, []Mutant{{Rule: "seglog.fsync-directory", Cells: []string{"cut", "kill"}, Line: 28,
+		Expect: Expectation{Result: oracle.Invalid, Classes: []string{"lost-record", "corrupt-read"}, Within: 200}}}, e.Mutants)
 
-	c := &Case{Experiment: e, Cell: &e.Cells[1], RulesOff: []string{"a.b", "c.d"}}
-	require.Equal(t, "node.id=2\ninternal.segment.bytes=16384\nflush.messages=1\ntrialog.rules.off=a.b,c.d\n", c.Properties().String())
+	require.Equal(t, "node.id=2\ninternal.segment.bytes=16384\nflush.messages=1\n", e.Broker.With(e.Cells[1].Properties...).String())
 }
 
 func TestParseRefuses(t *testing.T) {
 	for _, row := range []struct{ name, old, new, want string }{
 		{"no question", "Question:", "Q:", "x:1: the file must begin with the lines `Question: ...` and `Answer: ...`"},
-		{"unknown section", "-- mutants --", "-- mutant --", `x:26: unknown section "mutant"`},
-		{"section twice", "-- mutants --", "-- cells --", `x:26: section "cells" occurs twice`},
-		{"section missing", "-- workload --", "-- plan/w --", `x:32: section "workload" is missing`},
+		{"unknown section", "-- mutants --", "-- mutant --", `x:27: unknown section "mutant"`},
+		{"section twice", "-- mutants --", "-- cells --", `x:27: section "cells" occurs twice`},
+		{"section missing", "-- workload --", "-- plan/w --", `x:33: section "workload" is missing`},
 		{"property without value", "node.id=1", "node.id", `x:7: "node.id" is no property: want key=value`},
 		{"property twice", "internal.segment.bytes", "node.id", "x:8: property node.id is set twice"},
 		{"bad duration", "work 20s", "work 20", `x:10: "20" is no duration: want, for example, 20s`},
@@ -84,16 +88,18 @@ func TestParseRefuses(t *testing.T) {
 		{"stanza", "cell cut", "cells cut", "x:21: \"cells cut\": want `cell NAME`, with its settings indented below it"},
 		{"cell twice", "cell cut", "cell kill", "x:21: cell kill occurs twice"},
 		{"orphan setting", "cell kill", "    seeds 1", "x:16: a setting before the first cell"},
-		{"unknown setting", "claims  order", "promises order", `x:19: a cell has no "promises": want plan, with, claims, seeds or expect`},
+		{"unknown setting", "claims  order", "promises order", `x:19: a cell has no "promises": want plan, with, claims, judge, seeds or expect`},
+		{"unknown claim", "order committed", "order forever", `x:19: cell kill claims "forever": the guarantees are order, committed, durable, visible`},
 		{"setting without value", "claims  order committed", "claims", "x:19: claims of cell kill has no value"},
 		{"bad plan", "plan    literal one-cut", "plan    one-cut", "x:22: plan \"one-cut\": want `generate KEY=VALUE ...` or `literal NAME`"},
 		{"unknown plan", "literal one-cut", "literal two-cuts", "x:22: no section plan/two-cuts"},
+		{"unknown judgement", "flush-first", "gently", "x:25: cell cut: oracle: unknown promise gently (documented-loss, retention, holes, stale-reads, flush-first)"},
 		{"bad seeds", "seeds   40", "seeds   0", `x:18: seeds "0": want a number from 1 up`},
 		{"bad expectation", "expect  valid", "expect  fine", "x:20: \"fine\" is no expectation: want `valid`, `documented-loss CLASS in >= N% of seeds` or `invalid [CLASS,...] within N seeds`"},
 		{"cell expects invalid", "expect  valid", "expect  invalid within 5 seeds", "x:16: cell kill expects invalid: that is for mutants"},
 		{"cell without plan", "    plan    literal one-cut\n", "", "x:21: cell cut needs a plan and an expectation"},
-		{"unknown cell of a mutant", "cut kill", "cut torn", `x:27: mutant seglog.fsync-directory: court:  has no cell "torn"; its cells are kill, cut`},
-		{"mutant expects valid", "expect  invalid lost-record,corrupt-read within 200 seeds", "expect  valid", "x:27: mutant seglog.fsync-directory needs cells and expects `invalid [CLASS,...] within N seeds`"},
+		{"unknown cell of a mutant", "cut kill", "cut torn", `x:28: mutant seglog.fsync-directory: experiment:  has no cell "torn"; its cells are kill, cut`},
+		{"mutant expects valid", "expect  invalid lost-record,corrupt-read within 200 seeds", "expect  valid", "x:28: mutant seglog.fsync-directory needs cells and expects `invalid [CLASS,...] within N seeds`"},
 	} {
 		t.Run(row.name, func(t *testing.T) {
 			require.Contains(t, small, row.old)
@@ -121,4 +127,29 @@ func TestLoadFindsByNameAndBeginning(t *testing.T) {
 	require.Len(t, all, 2)
 	_, err = LoadAll(root + "/empty")
 	require.ErrorContains(t, err, "no experiments in")
+}
+
+func write(t *testing.T, path, text string) {
+	t.Helper()
+	require.NoError(t, os.MkdirAll(filepath.Dir(path), 0o755))
+	require.NoError(t, os.WriteFile(path, []byte(text), 0o644))
+}
+
+func TestExpectationText(t *testing.T) {
+	for _, text := range []string{
+		"valid", "documented-loss lost-record in >= 20% of seeds", "documented-loss x in >= 100% of seeds",
+		"invalid within 200 seeds", "invalid lost-record within 1 seeds", "invalid lost-record,corrupt-read within 200 seeds",
+	} {
+		x, err := ParseExpectation(text)
+		require.NoError(t, err, text)
+		require.Equal(t, text, x.String())
+	}
+	for _, text := range []string{
+		"", "unknown", "valid always", "documented-loss x", "documented-loss x in >= 0% of seeds", "documented-loss x in >= 101% of seeds",
+		"documented-loss x in >= 20 of seeds", "documented-loss x in > 20% of seeds", "invalid", "invalid within seeds", "invalid within 0 seeds",
+		"invalid a b within 5 seeds", "invalid a within -5 seeds",
+	} {
+		_, err := ParseExpectation(text)
+		require.ErrorContains(t, err, "is no expectation", text)
+	}
 }

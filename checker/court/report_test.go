@@ -1,0 +1,112 @@
+package court
+
+import (
+	"flag"
+	"os"
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+)
+
+var rewrite = flag.Bool("rewrite", false, "rewrite golden files")
+
+// golden compares text with a file of testdata, or writes it.
+func golden(t *testing.T, name, got string) {
+	t.Helper()
+	if *rewrite {
+		write(t, "testdata/"+name, got)
+	}
+	want, err := os.ReadFile("testdata/" + name)
+	require.NoError(t, err)
+	require.Equal(t, string(want), got)
+}
+
+func convicting(rule string) func(*Case) *Verdict {
+	return func(c *Case) *Verdict {
+		switch {
+		case len(c.RulesOff) == 0 && c.Cell.Name == "cut" && c.Seed%2 == 0:
+			v := verdict(Documented, "lost-record")
+			v.Lost = 3
+			return v
+		case len(c.RulesOff) == 1 && c.RulesOff[0] == rule && c.Seed == 5:
+			v := verdict(Invalid, "lost-record")
+			v.Judge, v.Class, v.Anomalies[0].Judge = "oracle", "lost-record", "oracle"
+			return v
+		case len(c.RulesOff) == 1 && c.Seed == 3:
+			v := verdict(Unknown)
+			v.Panics = []string{"b1: panic: x"}
+			return v
+		}
+		return verdict(Valid)
+	}
+}
+
+func TestTrialReport(t *testing.T) {
+	c := someCase(t)
+	dir := t.TempDir()
+	sim := &fake{workers: 2, answer: convicting("seglog.fsync-directory")}
+	real := &fake{workers: 1, answer: func(c *Case) *Verdict {
+		if c.Cell.Name == "kill" {
+			return verdict(Valid)
+		}
+		v := verdict(Unknown)
+		v.Reasons = []string{notExpressible + ": plan.txt:1: powercut b1"}
+		return v
+	}}
+	trial := Trial{Sim: sim, Runs: dir}
+	rep := &Report{}
+	require.NoError(t, trial.Cells(t.Context(), real, c.Experiment, 1, rep))
+	rep.Cells[0].World, rep.Cells[1].World = "real", "real"
+	require.NoError(t, trial.Cells(t.Context(), sim, c.Experiment, 0, rep))
+	require.NoError(t, trial.Cells(t.Context(), sim, c.Experiment, 10, rep))
+	require.NoError(t, trial.Mutants(t.Context(), c.Experiment, rep))
+	require.Equal(t, Unknown, rep.Result(), "one seed cannot show the documented loss")
+	golden(t, "trial.txt", rep.String())
+	rep.Cells = append(rep.Cells[:3:3], rep.Cells[4:]...)
+	require.Equal(t, Valid, rep.Result())
+
+	stored, err := os.ReadDir(dir)
+	require.NoError(t, err)
+	require.Len(t, stored, 1, "the convicting run is kept, the others are not")
+	run, err := ReadDir(dir + "/" + stored[0].Name())
+	require.NoError(t, err)
+	require.Equal(t, uint64(5), run.Seed)
+}
+
+func TestMatrixReport(t *testing.T) {
+	c := someCase(t)
+	c.Experiment.Mutants = append(c.Experiment.Mutants, c.Experiment.Mutants[0])
+	c.Experiment.Mutants[1].Rule = "replica.visible-after-flush"
+	trial := Trial{Sim: &fake{workers: 2, answer: convicting("seglog.fsync-directory")}, Runs: t.TempDir()}
+	rep := &Report{}
+	require.NoError(t, trial.Matrix(t.Context(), c.Experiment, rep))
+	require.Equal(t, Invalid, rep.Result(), "one mutant got away")
+	golden(t, "matrix.txt", rep.String())
+}
+
+func TestFailingRunsAreKeptWithTheLineThatReplaysThem(t *testing.T) {
+	c := someCase(t)
+	trial := Trial{Runs: t.TempDir()}
+	w := &fake{workers: 2, answer: func(c *Case) *Verdict {
+		if c.Seed == 4 {
+			v := verdict(Invalid, "lost")
+			v.Judge, v.Class = "oracle", "lost"
+			return v
+		}
+		return verdict(Valid)
+	}}
+	n := 0
+	rep, err := trial.Swarm(t.Context(), w, c, Seeds{1, 6}, func(*Run) error { n++; return nil })
+	require.NoError(t, err)
+	require.Equal(t, 6, n, "a failing run does not end the search where no mutant is hunted")
+	require.Len(t, rep.Failed, 1)
+	require.Equal(t, "trialog run x --world sim --cell kill --seed 4", rep.Failed[0].Replay)
+	golden(t, "failed.txt", strings.ReplaceAll(rep.String(), trial.Runs, "RUNS"))
+
+	c.RulesOff = []string{"a.b"}
+	rep, err = trial.Swarm(t.Context(), w, c, Seeds{1, 6}, func(*Run) error { return nil })
+	require.NoError(t, err)
+	require.Equal(t, 4, rep.Cells[0].Tally.Runs, "the first conviction of a mutant ends its search")
+	require.Equal(t, "trialog run x --world sim --cell kill --seed 4 --mutant a.b", rep.Failed[0].Replay)
+}

@@ -1,0 +1,184 @@
+package court
+
+import (
+	"context"
+	"crypto/sha256"
+	"encoding/hex"
+	"fmt"
+	"io"
+	"os"
+	"path/filepath"
+	"runtime"
+	"time"
+
+	"trialog/checker/court/experiment"
+	"trialog/checker/history"
+	"trialog/core/event"
+	"trialog/netsim/guest"
+	"trialog/netsim/nemesis"
+	"trialog/netsim/wasi"
+	"trialog/netsim/world"
+)
+
+// Names of the worlds.
+const (
+	simWorld  = "sim"
+	realWorld = "real"
+)
+
+// Streams of a process beside stdout and stderr, and the environment variables that name their descriptors.
+const (
+	historySink, historyEnv = "history", "TRIALOG_HISTORY_FD"
+	eventsSink, eventsEnv   = "events", "TRIALOG_EVENTS_FD"
+)
+
+// Sim is the simulated operating system. One case is one execution, bit for bit.
+type Sim struct {
+	Command  string    // how a line that replays a run begins: bin/trialog
+	Record   io.Writer // when set, receives the trace of every run as text
+	Parallel int       // runs at the same time; 0: one for each core
+
+	engine  *wasi.Engine
+	program *wasi.Program
+	source  string
+	digest  string
+}
+
+// NewSim prepares a guest. source is the source hash that it must have been built from; empty accepts any.
+func NewSim(ctx context.Context, file, source string) (*Sim, error) {
+	wasm, err := os.ReadFile(file)
+	if err != nil {
+		return nil, fmt.Errorf("court: guest: %w (make build makes it; --guest FILE names another)", err)
+	}
+	built := SourceOf(wasm)
+	if source != "" && built != source {
+		return nil, fmt.Errorf("court: guest %s was built from source %s, this program from %s: run make build",
+			file, short(built), short(source))
+	}
+	engine, err := wasi.NewEngine(ctx, filepath.Join(guest.CacheDir(), "compiled"))
+	if err != nil {
+		return nil, err
+	}
+	program, err := engine.Compile(ctx, wasm)
+	if err != nil {
+		engine.Close(ctx)
+		return nil, err
+	}
+	sum := sha256.Sum256(wasm)
+	return &Sim{engine: engine, program: program, source: built, digest: hex.EncodeToString(sum[:])}, nil
+}
+
+// short is a hash as people read it.
+func short(hash string) string {
+	if hash == "" {
+		return "unknown"
+	}
+	return hash[:min(12, len(hash))]
+}
+
+// Close releases the guest; no run may be going on.
+func (s *Sim) Close(ctx context.Context) error { return s.engine.Close(ctx) }
+
+// Source is the hash of the source that the guest was built from.
+func (s *Sim) Source() string { return s.source }
+
+// Name implements World.
+func (s *Sim) Name() string { return simWorld }
+
+// Workers implements World: a simulated world keeps one core busy.
+func (s *Sim) Workers() int {
+	if s.Parallel > 0 {
+		return s.Parallel
+	}
+	return runtime.NumCPU()
+}
+
+// Run implements World.
+func (s *Sim) Run(ctx context.Context, c *Case) (*Run, error) {
+	run := newRun(c, s.Name(), s.source, s.Command)
+	run.GuestSHA256 = s.digest
+	plan, err := c.Plan()
+	if err != nil {
+		return nil, err
+	}
+	run.Plan = plan.String()
+	if missing := plan.Inexpressible("plan.txt", nemesis.Sim); len(missing) > 0 {
+		return run.inexpressible(missing), nil
+	}
+	spec := world.Spec{
+		Seed: c.Stream("world").Uint64(), Program: s.program, Plan: plan, Limit: c.Experiment.Limit, Record: s.Record,
+	}
+	spec.Procs = append(spec.Procs, world.ProcSpec{
+		Name: "b1", Args: []string{"broker", "--config", "/etc/server.properties", "--stop-on-eof"},
+		Files: map[string][]byte{"/etc/server.properties": []byte(run.Properties)},
+		Sinks: []world.Sink{{Name: eventsSink, Env: eventsEnv}},
+	})
+	for i := range c.Experiment.Clients {
+		client := &c.Experiment.Clients[i]
+		spec.Procs = append(spec.Procs, world.ProcSpec{
+			Name: client.Name, Args: c.clientArgs(client, "b1:9092", asItIs), Start: client.Start,
+			Sinks: []world.Sink{{Name: historySink, Env: historyEnv}},
+		})
+		spec.WaitFor = append(spec.WaitFor, client.Name)
+	}
+	res, err := world.Run(ctx, spec)
+	if err != nil {
+		return nil, err
+	}
+	return run.fromSim(c, res)
+}
+
+func asItIs(d time.Duration) time.Duration { return d }
+
+// fromSim takes over what a world returned, and judges it.
+func (r *Run) fromSim(c *Case, res *world.Result) (*Run, error) {
+	r.TraceHash, r.VirtualNs, r.Calls = res.TraceHash, res.Virtual.Nanoseconds(), res.Calls
+	var ops []history.Op
+	var events []byte
+	for _, l := range res.Lines {
+		switch l.Stream {
+		case historySink:
+			op, err := history.Parse([]byte(l.Text))
+			if err != nil {
+				return nil, fmt.Errorf("court: %s wrote no history: %w", l.Proc, err)
+			}
+			op.Time, op.Proc = l.At.Nanoseconds(), l.Proc
+			ops = append(ops, op)
+		case eventsSink:
+			e, err := event.Parse([]byte(l.Text))
+			if err != nil {
+				return nil, fmt.Errorf("court: %s wrote no event: %w", l.Proc, err)
+			}
+			e.Time, e.Proc = l.At.Nanoseconds(), l.Proc
+			events = e.AppendTo(events)
+		default:
+			name := l.Proc + "." + l.Stream
+			r.Outputs[name] = append(append(r.Outputs[name], l.Text...), '\n')
+		}
+	}
+	for _, f := range res.Faults {
+		r.Faults = append(r.Faults, Fault{Time: f.At.Nanoseconds(), Proc: f.Target, Text: f.Text})
+	}
+	for _, p := range res.Procs {
+		for _, x := range p.Exits {
+			r.Processes = append(r.Processes, Process{Name: p.Name, End: x.Reason, Code: x.Code, Time: x.At})
+		}
+	}
+	r.Events, r.NotFired = events, res.NotFired
+	if res.TimedOut {
+		r.Doubts = append(r.Doubts, fmt.Sprintf("not drained: the run reached its limit of %v", c.Experiment.Limit))
+	}
+	return r.finish(c, ops)
+}
+
+// clientArgs are the arguments of a client process. fit turns a time of the experiment into one of the world.
+func (c *Case) clientArgs(client *experiment.Client, bootstrap string, fit func(time.Duration) time.Duration) []string {
+	args := []string{
+		"client", "--role", client.Role, "--name", client.Name, "--bootstrap", bootstrap,
+		"--seed", fmt.Sprint(c.Stream("workload " + client.Name).Uint64()),
+		"--start", fit(client.Start).String(), "--work", fit(c.Experiment.Work).String(),
+		"--request-timeout", fit(c.Experiment.RequestTimeout).String(),
+		"--delivery-timeout", fit(c.Experiment.DeliveryTimeout).String(),
+	}
+	return append(args, client.Flags...)
+}
