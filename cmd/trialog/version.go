@@ -15,6 +15,9 @@ var source = "trialog-source:unknown"
 
 func init() { commands = append(commands, versionCommand) }
 
+// sourceHash is the hash of the sources; "unknown" in a program that was not built by make.
+func sourceHash() string { return strings.TrimPrefix(source, "trialog-source:") }
+
 func versionCommand() *cobra.Command {
 	var asJSON bool
 	c := &cobra.Command{
@@ -27,7 +30,7 @@ func versionCommand() *cobra.Command {
 				Go     string `json:"go"`
 				OS     string `json:"os"`
 				Arch   string `json:"arch"`
-			}{strings.TrimPrefix(source, "trialog-source:"), runtime.Version(), runtime.GOOS, runtime.GOARCH}
+			}{sourceHash(), runtime.Version(), runtime.GOOS, runtime.GOARCH}
 			if asJSON {
 				return json.NewEncoder(c.OutOrStdout()).Encode(v)
 			}

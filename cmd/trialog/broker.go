@@ -1,0 +1,114 @@
+package main
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"io"
+	"log/slog"
+	"os"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"trialog/core/broker"
+	"trialog/core/config"
+)
+
+// stopTimeout is how long a clean stop waits for answers that are being made; logs are closed in any case.
+const stopTimeout = 30 * time.Second
+
+func init() { commands = append(commands, brokerCommand) }
+
+func brokerCommand() *cobra.Command {
+	var (
+		file      string
+		overrides []string
+		stopOnEOF bool
+		asJSON    bool
+	)
+	c := &cobra.Command{
+		Use:   "broker",
+		Short: "run a broker",
+		Long: `Run a broker until it is told to stop (SIGTERM or SIGINT: it stops cleanly; a second one ends it at once).
+It prints one line when it serves clients, and its log to stderr.
+
+Exit codes: 0 stopped cleanly; 1 could not start or stop; 3 usage, a bad setting.`,
+		Example: `  trialog broker --config server.properties --override log.dirs=/var/lib/trialog`,
+		Args:    cobra.NoArgs,
+		RunE: func(c *cobra.Command, _ []string) error {
+			cfg, err := loadConfig(file, overrides)
+			if err != nil {
+				return err
+			}
+			stop := make(chan string, 2)
+			notifySignals(stop)
+			if stopOnEOF {
+				go func() {
+					io.Copy(io.Discard, os.Stdin)
+					stop <- "end of stdin"
+				}()
+			}
+			return runBroker(c, cfg, asJSON, stop)
+		},
+	}
+	f := c.Flags()
+	f.StringVar(&file, "config", "", "server.properties; Kafka's defaults without it")
+	f.StringArrayVar(&overrides, "override", nil, "key=value that wins over the file; repeat for more")
+	f.BoolVar(&asJSON, "json", false, "print the line about serving as JSON")
+	f.BoolVar(&stopOnEOF, "stop-on-eof", false, "stop cleanly when stdin ends")
+	f.MarkHidden("stop-on-eof")
+	return c
+}
+
+func loadConfig(file string, overrides []string) (*config.Broker, error) {
+	var props *config.Properties
+	if file != "" {
+		text, err := os.ReadFile(file)
+		if err != nil {
+			return nil, fmt.Errorf("broker: --config: %w", err)
+		}
+		if props, err = config.ParseProperties(file, string(text)); err != nil {
+			return nil, err
+		}
+	}
+	return config.LoadBroker(props, overrides)
+}
+
+// runBroker serves until something says why to stop.
+func runBroker(c *cobra.Command, cfg *config.Broker, asJSON bool, stop <-chan string) error {
+	log := slog.New(slog.NewTextHandler(c.ErrOrStderr(), nil))
+	for _, w := range cfg.Warnings {
+		log.Warn(w)
+	}
+	events, err := broker.EventsFromEnv()
+	if err != nil {
+		return err
+	}
+	b, err := broker.New(cfg, broker.Options{Log: log, Version: sourceHash(), Events: events})
+	if err != nil {
+		return err
+	}
+	if err := b.Start(); err != nil {
+		return exitWith(exitFailed, err)
+	}
+	if asJSON {
+		json.NewEncoder(c.OutOrStdout()).Encode(map[string]any{"node": cfg.NodeID, "listening": b.Addr().String()})
+	} else {
+		fmt.Fprintf(c.OutOrStdout(), "broker %d listening on %s\n", cfg.NodeID, b.Addr())
+	}
+	log.Info("stopping", "why", <-stop)
+	ctx, cancel := context.WithTimeout(context.Background(), stopTimeout)
+	defer cancel()
+	stopped := make(chan error, 1)
+	go func() { stopped <- b.Stop(ctx) }()
+	select {
+	case err := <-stopped:
+		if err != nil {
+			return exitWith(exitFailed, err)
+		}
+		return nil
+	case why := <-stop:
+		return exitWith(exitFailed, fmt.Errorf("broker: a second %s ended it before it had stopped", why))
+	}
+}

@@ -1,0 +1,85 @@
+package main
+
+import (
+	"encoding/json"
+	"fmt"
+	"io"
+	"os"
+	"time"
+
+	"github.com/spf13/cobra"
+	"golang.org/x/term"
+
+	"trialog/core/client"
+)
+
+// clusterFlags are what every command has that talks to a cluster.
+type clusterFlags struct {
+	bootstrap []string
+	timeout   time.Duration
+	json      bool
+}
+
+func (f *clusterFlags) add(c *cobra.Command) {
+	c.Flags().StringSliceVarP(&f.bootstrap, "bootstrap", "b", []string{"localhost:9092"}, "brokers to begin with, host:port,...")
+	c.Flags().DurationVar(&f.timeout, "timeout", 10*time.Second, "how long to wait for an answer of the cluster")
+	c.Flags().BoolVar(&f.json, "json", false, "print JSON, one object a line")
+}
+
+func (f *clusterFlags) client() (*client.Client, error) {
+	if f.timeout <= 0 {
+		return nil, fmt.Errorf("--timeout %s is not positive", f.timeout)
+	}
+	return client.New(client.Config{
+		Bootstrap: f.bootstrap, ClientID: "trialog-cli", DialTimeout: min(f.timeout, 5*time.Second), RequestTimeout: f.timeout,
+	})
+}
+
+// outcome gives a client's error the exit code of its outcome.
+func outcome(err error) error {
+	if err == nil {
+		return nil
+	}
+	if client.OutcomeOf(err) == client.Unknown {
+		return exitWith(exitUnknown, err)
+	}
+	return exitWith(exitFailed, err)
+}
+
+// printJSON prints one object on a line.
+func printJSON(w io.Writer, v any) error {
+	enc := json.NewEncoder(w)
+	enc.SetEscapeHTML(false)
+	return enc.Encode(v)
+}
+
+// progress shows a count on a terminal, from the second second on.
+type progress struct {
+	w    *os.File // nil: nobody looks
+	what string
+	next time.Time
+	used bool
+}
+
+// newProgress shows nothing unless stderr is a terminal and busy is not: what goes to a terminal shows itself.
+func newProgress(busy *os.File, what string) *progress {
+	p := &progress{what: what, next: time.Now().Add(2 * time.Second)}
+	if term.IsTerminal(int(os.Stderr.Fd())) && !term.IsTerminal(int(busy.Fd())) {
+		p.w = os.Stderr
+	}
+	return p
+}
+
+func (p *progress) show(n int64) {
+	if p.w == nil || time.Now().Before(p.next) {
+		return
+	}
+	p.next, p.used = time.Now().Add(200*time.Millisecond), true
+	fmt.Fprintf(p.w, "\r%d %s", n, p.what)
+}
+
+func (p *progress) end() {
+	if p.used {
+		fmt.Fprintln(p.w)
+	}
+}
