@@ -98,7 +98,7 @@ func exportHost(ctx context.Context, rt wazero.Runtime) error {
 			if x.name == "proc_exit" {
 				results = nil
 			}
-			b.NewFunctionBuilder().WithGoModuleFunction(adapt(x.fn), params, results).Export(x.name)
+			b.NewFunctionBuilder().WithGoModuleFunction(adapt(x), params, results).Export(x.name)
 		}
 		if _, err := b.Instantiate(ctx); err != nil {
 			return fmt.Errorf("wasi: host module %s: %w", module, err)
@@ -107,10 +107,16 @@ func exportHost(ctx context.Context, rt wazero.Runtime) error {
 	return nil
 }
 
-func adapt(fn call) api.GoModuleFunc {
+// adapt makes a host function of an export. The upper half of a 32-bit operand's slot is not defined, so it is cut off.
+func adapt(x *export) api.GoModuleFunc {
+	params, fn := x.params, x.fn
 	return func(ctx context.Context, mod api.Module, stack []uint64) {
-		g := ctx.Value(guestKey{}).(*guest)
-		r := fn(g, memory{mod.Memory()}, stack)
+		for i := range params {
+			if params[i] == 'i' {
+				stack[i] &= 1<<32 - 1
+			}
+		}
+		r := fn(ctx.Value(guestKey{}).(*guest), memory{mod.Memory()}, stack)
 		if len(stack) > 0 {
 			stack[0] = r
 		}

@@ -63,9 +63,11 @@ func run(t *testing.T, seed uint64, limit time.Duration, plan string, procs ...s
 		name, args, _ := strings.Cut(p, ":")
 		spec.Procs = append(spec.Procs, world.ProcSpec{Name: name, Args: strings.Fields(args)})
 	}
-	var err error
-	spec.Plan, err = nemesis.Parse("test", plan)
-	require.NoError(t, err)
+	if plan != "" {
+		var err error
+		spec.Plan, err = nemesis.Parse("test", plan)
+		require.NoError(t, err)
+	}
 	res, err := world.Run(t.Context(), spec)
 	require.NoError(t, err)
 	assert.Empty(t, res.NotFired)
