@@ -1,0 +1,198 @@
+package seglog
+
+import (
+	"fmt"
+	"path/filepath"
+
+	"trialog/core/event"
+	"trialog/core/kafka"
+	"trialog/core/producers"
+	"trialog/core/record"
+)
+
+// Appended is the outcome of an append.
+type Appended struct {
+	// Code is NONE, or why the producer's sequence was refused (INVALID_PRODUCER_EPOCH, OUT_OF_ORDER_SEQUENCE_NUMBER):
+	// then nothing was appended.
+	Code kafka.ErrorCode
+	// Base and Next are the offsets of the batch: Base..Next-1.
+	Base, Next kafka.Offset
+	// Duplicate: nothing was appended, Base and Next are those of the first copy. It is acked when that one is.
+	Duplicate bool
+	// Timestamp is the largest timestamp (ms) of the batch, or of the first copy.
+	Timestamp int64
+}
+
+// Append appends one batch as the leader of epoch. The caller has validated it (record.ValidateProduce). The producer's
+// sequence is checked; then base offset and leader epoch are written into batch, in place. now is for producer state
+// and for rolling by time. An error is KAFKA_STORAGE_ERROR for the client, and for all later appends (S4): the bytes
+// are cut off again, the batch was not and will not be appended.
+// The log keeps no reference to batch.
+func (l *Log) Append(batch []byte, epoch kafka.LeaderEpoch, now kafka.Now) (Appended, error) {
+	h, err := l.parseAppend(batch)
+	if err != nil {
+		return Appended{}, err
+	}
+	l.appendMu.Lock()
+	defer l.appendMu.Unlock()
+	if err := l.usable(); err != nil {
+		return Appended{}, err
+	}
+	switch out := l.producers.Check(&h); out.Verdict {
+	case producers.Duplicate:
+		return Appended{Base: out.BaseOffset, Next: out.LastOffset + 1, Duplicate: true, Timestamp: out.Timestamp}, nil
+	case producers.Refuse:
+		return Appended{Code: out.Code, Base: kafka.NoOffset, Next: kafka.NoOffset, Timestamp: kafka.NoTimestamp}, nil
+	}
+	h.BaseOffset, h.LeaderEpoch = l.EndOffset(), epoch
+	record.SetBaseOffset(batch, h.BaseOffset)
+	record.SetLeaderEpoch(batch, epoch)
+	return l.write(&h, batch, now)
+}
+
+// AppendFollower appends one batch as a follower: offsets and epoch are the leader's, sequences are not checked
+// (KAFKA-6003). A base offset below the end offset is an error, except for the first batch of an empty log, which may
+// begin below the start offset (KAFKA-6975).
+func (l *Log) AppendFollower(batch []byte, now kafka.Now) (Appended, error) {
+	h, err := l.parseAppend(batch)
+	if err != nil {
+		return Appended{}, err
+	}
+	l.appendMu.Lock()
+	defer l.appendMu.Unlock()
+	if err := l.usable(); err != nil {
+		return Appended{}, err
+	}
+	end := l.EndOffset()
+	if h.BaseOffset < end && (l.Size() > 0 || h.NextOffset() <= end) {
+		return Appended{}, fmt.Errorf("seglog: append %s: batch [%d,%d) to a log that ends at %d", l.cfg.Partition, h.BaseOffset,
+			h.NextOffset(), end)
+	}
+	if latest := l.LatestEpoch(); h.LeaderEpoch < latest {
+		return Appended{}, fmt.Errorf("seglog: append %s at %d: epoch %d after %d", l.cfg.Partition, h.BaseOffset, h.LeaderEpoch, latest)
+	}
+	return l.write(&h, batch, now)
+}
+
+func (l *Log) parseAppend(batch []byte) (record.Header, error) {
+	h, err := record.ParseHeader(batch)
+	if err == nil && (h.Size() != len(batch) || h.LastOffsetDelta < 0) {
+		err = fmt.Errorf("%d bytes for %s", len(batch), h.String())
+	}
+	if err != nil {
+		return h, fmt.Errorf("seglog: append %s: not one batch: %w", l.cfg.Partition, err)
+	}
+	return h, nil
+}
+
+// write puts a stamped batch at the end. The append lock is held.
+func (l *Log) write(h *record.Header, batch []byte, now kafka.Now) (Appended, error) {
+	active, err := l.room(h, len(batch), now)
+	if err != nil {
+		return Appended{}, l.fail(fmt.Errorf("seglog: roll %s at %d: %w", l.cfg.Partition, h.BaseOffset, err))
+	}
+	if err := l.assignEpoch(h.LeaderEpoch, h.BaseOffset); err != nil {
+		return Appended{}, err
+	}
+	pos := active.size()
+	// WriteAt writes all of batch or fails: a short write is an error (KAFKA-17181). What it left is cut off; if even that
+	// fails, recovery will, since nothing comes after it (S4).
+	if _, err := active.file.WriteAt(batch, pos); err != nil {
+		if cut := active.file.Truncate(pos); cut != nil {
+			err = fmt.Errorf("%w (and the torn batch stays: %w)", err, cut)
+		}
+		return Appended{}, l.fail(fmt.Errorf("seglog: append %s at %d: %w", l.cfg.Partition, h.BaseOffset, err))
+	}
+	active.note(h, pos, l.settings.Load().IndexIntervalBytes)
+	l.producers.Update(h)
+	l.publishUndecided()
+	if l.cfg.Emit != nil {
+		l.emit(appendEvent(h))
+	}
+	active.publish(h.NextOffset(), pos+int64(len(batch)))
+	return Appended{Base: h.BaseOffset, Next: h.NextOffset(), Timestamp: h.MaxTimestamp}, nil
+}
+
+func appendEvent(h *record.Header) event.Event {
+	return event.Event{
+		Kind: event.Append, Epoch: h.LeaderEpoch, Base: h.BaseOffset, Next: h.NextOffset(), ProducerID: h.ProducerID,
+		ProducerEpoch: h.ProducerEpoch, BaseSeq: h.BaseSequence, LastSeq: h.LastSequence(),
+	}
+}
+
+// StartEpoch notes durably that epoch starts at the end offset. A leader calls it when elected, before its first append
+// (KAFKA-7415).
+func (l *Log) StartEpoch(epoch kafka.LeaderEpoch) error {
+	l.appendMu.Lock()
+	defer l.appendMu.Unlock()
+	if err := l.usable(); err != nil {
+		return err
+	}
+	return l.assignEpoch(epoch, l.EndOffset())
+}
+
+func (l *Log) assignEpoch(epoch kafka.LeaderEpoch, start kafka.Offset) error {
+	if epoch < 0 {
+		return nil // written before KIP-101
+	}
+	l.epochMu.Lock()
+	changed := l.epochs.Assign(epoch, start)
+	l.epochMu.Unlock()
+	if !changed {
+		return nil
+	}
+	return l.saveEpochs()
+}
+
+// room is the segment that takes a batch of size bytes: the active one, or a new one after a roll.
+func (l *Log) room(h *record.Header, size int, now kafka.Now) (*segment, error) {
+	active := l.active()
+	if active.createdMs == 0 {
+		active.createdMs = now.WallMs
+	}
+	if h.BaseOffset < active.base || h.LastOffset()-active.base > 1<<31-1 || l.full(active, h, size, now) {
+		return l.roll(h.BaseOffset, now)
+	}
+	return active, nil
+}
+
+// full is Kafka's LogSegment.shouldRoll without what concerns offsets. An empty segment never rolls (KAFKA-6388).
+func (l *Log) full(active *segment, h *record.Header, size int, now kafka.Now) bool {
+	have := active.size()
+	if have == 0 {
+		return false
+	}
+	set := l.settings.Load()
+	age := now.WallMs - active.createdMs
+	if active.firstTs >= 0 && h.MaxTimestamp >= 0 {
+		age = h.MaxTimestamp - active.firstTs
+	}
+	return have+int64(size) > int64(set.SegmentBytes) || age > set.SegmentMs || active.indexFull(set.SegmentIndexBytes)
+}
+
+// roll seals the active segment and makes base the start of a new one. Only the creation of the file is waited for here:
+// index files, snapshot and fsyncs of the sealed segment are left to a flush in the background. A segment without a byte
+// is replaced.
+func (l *Log) roll(base kafka.Offset, now kafka.Now) (*segment, error) {
+	old := l.active()
+	fresh, err := createSegment(l.dir, base, &l.cache)
+	if err != nil {
+		return nil, err
+	}
+	fresh.createdMs = now.WallMs
+	l.dirDirty.Store(true)
+	segs := *l.segments.Load()
+	if old.size() == 0 {
+		l.setSegments(append(segs[:len(segs)-1:len(segs)-1], fresh))
+		old.release()
+		return fresh, removeIfThere(filepath.Join(l.dir, fileName(old.base, logSuffix)))
+	}
+	old.noteTime()
+	old.seal.Store(&seal{snapshotAt: base, snapshot: l.producers.AppendSnapshot(nil)})
+	l.setSegments(append(segs[:len(segs):len(segs)], fresh))
+	l.background.Go(func() { _ = l.flushTo(0, true) }) // a failure stops the log, and the next append says so
+	return fresh, nil
+}
+
+// setSegments publishes a new list. The append lock is held.
+func (l *Log) setSegments(segs []*segment) { l.segments.Store(&segs) }

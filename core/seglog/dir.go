@@ -1,0 +1,389 @@
+package seglog
+
+import (
+	"bytes"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"slices"
+	"strconv"
+	"strings"
+	"sync"
+
+	"trialog/core/config"
+	"trialog/core/event"
+	"trialog/core/kafka"
+	"trialog/core/producers"
+)
+
+// DirConfig is what a log directory is told when it opens.
+type DirConfig struct {
+	Node          kafka.NodeID // for events only
+	Rules         Rules
+	ProducerRules producers.Rules
+	Emit          func(event.Event) // see Config.Emit
+}
+
+// Dir is one entry of log.dirs: the logs in it, the clean-shutdown marker, the checkpoints. All methods may be called
+// from any goroutine.
+type Dir struct {
+	path        string
+	cfg         DirConfig
+	clean       bool
+	brokerEpoch int64
+
+	mu       sync.Mutex
+	logs     []*Log // by partition
+	known    []known
+	warnings []string
+
+	saveMu  sync.Mutex // checkpoint files are written one at a time
+	written [len(checkpointFiles)][]byte
+}
+
+// known is what the checkpoints say of a partition, -1 for what they do not say. A log that is open is asked instead.
+type known struct {
+	tp      kafka.TopicPartition
+	offsets [len(checkpointFiles)]kafka.Offset
+}
+
+// checkpointFiles are Kafka's offset checkpoints; the order is that of known.offsets.
+var checkpointFiles = [...]string{hwFile, recoveryPointFile, logStartFile}
+
+const (
+	knownHW = iota
+	knownRecoveryPoint
+	knownLogStart
+)
+
+// OpenDir opens the log directory at path, making it (and what is above it) if it does not exist. The clean-shutdown
+// marker is read and removed, durably, before anything else (KAFKA-10471, rule marker-removed-at-start). It opens no log.
+func OpenDir(path string, cfg DirConfig) (*Dir, error) {
+	d := &Dir{path: path, cfg: cfg, brokerEpoch: kafka.NoBrokerEpoch}
+	if err := d.open(); err != nil {
+		return nil, fmt.Errorf("seglog: open log directory %s: %w", path, err)
+	}
+	return d, nil
+}
+
+func (d *Dir) open() error {
+	if err := os.MkdirAll(d.path, 0o755); err != nil {
+		return err
+	}
+	if err := d.takeMarker(); err != nil {
+		return err
+	}
+	for i, name := range checkpointFiles {
+		text, err := readIfThere(filepath.Join(d.path, name))
+		if err != nil {
+			return err
+		}
+		if text == nil {
+			continue
+		}
+		rows, err := parseOffsets(text)
+		if err != nil {
+			// Like Kafka: without a recovery point everything is read, an unknown HW or start is found in the log.
+			d.warnings = append(d.warnings, fmt.Sprintf("%s: %v: taken as empty", filepath.Join(d.path, name), err))
+			continue
+		}
+		for _, r := range rows {
+			d.knownOf(r.tp).offsets[i] = r.offset
+		}
+	}
+	return nil
+}
+
+// takeMarker reads the marker and removes it. What it says is kept in memory.
+func (d *Dir) takeMarker() error {
+	path := filepath.Join(d.path, cleanMarker)
+	text, err := readIfThere(path)
+	if err != nil || text == nil {
+		return err
+	}
+	d.clean = true
+	var m marker
+	if err := json.Unmarshal(text, &m); err == nil { // an empty file is the marker of older versions
+		d.brokerEpoch = m.BrokerEpoch
+	}
+	if !d.cfg.Rules.MarkerRemovedAtStart {
+		return nil
+	}
+	if err := os.Remove(path); err != nil {
+		return err
+	}
+	return syncDir(d.path, d.cfg.Rules)
+}
+
+// marker is the content of the clean-shutdown marker (KIP-966).
+type marker struct {
+	Version     int   `json:"version"`
+	BrokerEpoch int64 `json:"brokerEpoch"`
+}
+
+// Path is the directory's path.
+func (d *Dir) Path() string { return d.path }
+
+// Clean reports that the marker was there: the last process stopped cleanly.
+func (d *Dir) Clean() bool { return d.clean }
+
+// BrokerEpoch is the broker epoch that the marker carried, or -1.
+func (d *Dir) BrokerEpoch() int64 { return d.brokerEpoch }
+
+// Warnings are one line each: what was damaged and could be done without.
+func (d *Dir) Warnings() []string { return d.warnings }
+
+// Properties is the file meta.properties of a log directory.
+type Properties struct {
+	ClusterID   string
+	NodeID      kafka.NodeID
+	DirectoryID kafka.TopicID // KIP-858; zero in version 0
+}
+
+// Properties reads meta.properties; ok is false when there is no such file. Versions 0 and 1 are read.
+func (d *Dir) Properties() (p Properties, ok bool, err error) {
+	path := filepath.Join(d.path, propertiesFile)
+	text, err := readIfThere(path)
+	if err != nil || text == nil {
+		return p, false, err
+	}
+	if p, err = parseProperties(string(text)); err != nil {
+		return p, false, fmt.Errorf("seglog: %s: %w", path, err)
+	}
+	return p, true, nil
+}
+
+func parseProperties(text string) (Properties, error) {
+	parsed, err := config.ParseProperties(propertiesFile, text)
+	if err != nil {
+		return Properties{}, err
+	}
+	get := func(name string) (value string) {
+		for _, p := range parsed.Pairs() {
+			if p.Name == name {
+				value = p.Value
+			}
+		}
+		return value
+	}
+	node := get("node.id")
+	switch v := get("version"); v {
+	case "0":
+		node = get("broker.id")
+	case "1":
+	default:
+		return Properties{}, fmt.Errorf("version %q, want 0 or 1", v)
+	}
+	id, err := strconv.ParseInt(node, 10, 32)
+	if err != nil || id < 0 {
+		return Properties{}, fmt.Errorf("node id %q", node)
+	}
+	p := Properties{ClusterID: get("cluster.id"), NodeID: kafka.NodeID(id)}
+	if dir := get("directory.id"); dir != "" {
+		if p.DirectoryID, err = kafka.ParseTopicID(dir); err != nil {
+			return Properties{}, fmt.Errorf("directory.id: %w", err)
+		}
+	}
+	return p, nil
+}
+
+// WriteProperties writes meta.properties in version 1, durably.
+func (d *Dir) WriteProperties(p Properties) error {
+	text := fmt.Appendf(nil, "version=1\ncluster.id=%s\nnode.id=%d\ndirectory.id=%s\n", p.ClusterID, p.NodeID, p.DirectoryID)
+	if err := writeDurable(d.path, propertiesFile, text, d.cfg.Rules); err != nil {
+		return fmt.Errorf("seglog: write %s: %w", filepath.Join(d.path, propertiesFile), err)
+	}
+	return nil
+}
+
+// FoundLog is a partition's directory as it lies on disk.
+type FoundLog struct {
+	Partition kafka.TopicPartition
+	TopicID   kafka.TopicID // zero: no partition.metadata, or one that cannot be read
+}
+
+// List is the partitions on disk, sorted. Directories that are marked for deletion are not among them.
+func (d *Dir) List() ([]FoundLog, error) {
+	entries, err := os.ReadDir(d.path)
+	if err != nil {
+		return nil, fmt.Errorf("seglog: list %s: %w", d.path, err)
+	}
+	var found []FoundLog
+	for _, e := range entries {
+		tp, err := kafka.ParseTopicPartition(e.Name())
+		if err != nil || !e.IsDir() || strings.HasSuffix(e.Name(), deleteDirSuffix) {
+			continue
+		}
+		f := FoundLog{Partition: tp}
+		if text, err := readIfThere(filepath.Join(d.path, e.Name(), partitionFile)); err == nil && text != nil {
+			f.TopicID, _ = parsePartitionMetadata(text)
+		}
+		found = append(found, f)
+	}
+	slices.SortFunc(found, func(a, b FoundLog) int { return a.Partition.Compare(b.Partition) })
+	return found, nil
+}
+
+// OpenLog opens or makes the log of a partition with what the checkpoints say of it. To open one twice is a bug.
+func (d *Dir) OpenLog(tp kafka.TopicPartition, id kafka.TopicID, settings config.Topic) (*Log, error) {
+	if d.Log(tp) != nil {
+		panic(fmt.Sprintf("seglog: open %s: it is open", tp))
+	}
+	d.mu.Lock()
+	k := *d.knownOf(tp)
+	d.mu.Unlock()
+	l, err := Open(filepath.Join(d.path, tp.String()), Config{
+		Node: d.cfg.Node, Partition: tp, TopicID: id, Settings: settings, Rules: d.cfg.Rules, ProducerRules: d.cfg.ProducerRules,
+		Emit: d.cfg.Emit, SaveRecoveryPoint: func(kafka.Offset) error { return d.Checkpoint() },
+	}, Start{
+		Clean: d.clean, RecoveryPoint: max(k.offsets[knownRecoveryPoint], 0), LogStart: max(k.offsets[knownLogStart], 0),
+		HighWatermark: max(k.offsets[knownHW], 0),
+	})
+	if err != nil {
+		return nil, err
+	}
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	i, _ := d.search(tp)
+	d.logs = slices.Insert(d.logs, i, l)
+	return l, nil
+}
+
+func (d *Dir) search(tp kafka.TopicPartition) (int, bool) {
+	return slices.BinarySearchFunc(d.logs, tp, func(l *Log, tp kafka.TopicPartition) int { return l.cfg.Partition.Compare(tp) })
+}
+
+// knownOf is the entry of a partition, made if it is not there. d.mu is held, or nobody else knows d.
+func (d *Dir) knownOf(tp kafka.TopicPartition) *known {
+	i, ok := slices.BinarySearchFunc(d.known, tp, func(k known, tp kafka.TopicPartition) int { return k.tp.Compare(tp) })
+	if !ok {
+		d.known = slices.Insert(d.known, i, known{tp: tp, offsets: [len(checkpointFiles)]kafka.Offset{-1, -1, -1}})
+	}
+	return &d.known[i]
+}
+
+// Log is the open log of a partition, or nil.
+func (d *Dir) Log(tp kafka.TopicPartition) *Log {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	if i, ok := d.search(tp); ok {
+		return d.logs[i]
+	}
+	return nil
+}
+
+// Logs is all open logs, sorted by partition.
+func (d *Dir) Logs() []*Log {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	return slices.Clone(d.logs)
+}
+
+// deleteDirSuffix ends the name of a partition's directory that is to be removed.
+const deleteDirSuffix = "-delete"
+
+// DeleteLog closes the log if it is open and renames its directory to `<topic>-<partition>.<unique>-delete`, durably.
+// unique is 32 hex digits in Kafka. RemoveDeleted removes what is so marked. A partition that is not there is no error.
+func (d *Dir) DeleteLog(tp kafka.TopicPartition, unique string) error {
+	var open *Log
+	d.mu.Lock()
+	if i, ok := d.search(tp); ok {
+		open = d.logs[i]
+		d.logs = slices.Delete(d.logs, i, i+1)
+	}
+	d.known = slices.DeleteFunc(d.known, func(k known) bool { return k.tp == tp })
+	d.mu.Unlock()
+	if open != nil {
+		_ = open.Close() // what it could not write is not needed
+	}
+	// Kafka shortens the topic so that the name stays within 255 bytes.
+	suffix := fmt.Sprintf("-%d.%s%s", tp.Partition, unique, deleteDirSuffix)
+	topic := tp.Topic[:min(len(tp.Topic), 255-len(suffix))]
+	err := os.Rename(filepath.Join(d.path, tp.String()), filepath.Join(d.path, topic+suffix))
+	if err == nil {
+		err = syncDir(d.path, d.cfg.Rules)
+	}
+	if err != nil && !errors.Is(err, fs.ErrNotExist) {
+		return fmt.Errorf("seglog: delete %s: %w", tp, err)
+	}
+	return nil
+}
+
+// RemoveDeleted removes directories that are marked for deletion, and deleted segments of all logs.
+func (d *Dir) RemoveDeleted() error {
+	for _, l := range d.Logs() {
+		if err := l.RemoveDeleted(); err != nil {
+			return err
+		}
+	}
+	entries, err := os.ReadDir(d.path)
+	if err != nil {
+		return fmt.Errorf("seglog: list %s: %w", d.path, err)
+	}
+	for _, e := range entries {
+		if e.IsDir() && strings.HasSuffix(e.Name(), deleteDirSuffix) && strings.Contains(e.Name(), ".") {
+			if err := os.RemoveAll(filepath.Join(d.path, e.Name())); err != nil {
+				return fmt.Errorf("seglog: remove %s: %w", e.Name(), err)
+			}
+		}
+	}
+	return nil
+}
+
+// Checkpoint writes the files replication-offset-checkpoint (HW), recovery-point-offset-checkpoint and
+// log-start-offset-checkpoint, durably; a file whose content did not change is left alone.
+func (d *Dir) Checkpoint() error {
+	d.saveMu.Lock()
+	defer d.saveMu.Unlock()
+	d.mu.Lock()
+	for _, l := range d.logs {
+		d.knownOf(l.cfg.Partition).offsets = [...]kafka.Offset{l.HighWatermark(), l.FlushedTo(), l.StartOffset()}
+	}
+	known := slices.Clone(d.known)
+	d.mu.Unlock()
+	for i, name := range checkpointFiles {
+		var rows []checkpoint
+		for _, k := range known {
+			// Kafka leaves out a start that the file names tell, as most do.
+			if k.offsets[i] >= 0 && (i != knownLogStart || k.offsets[i] > 0) {
+				rows = append(rows, checkpoint{tp: k.tp, offset: k.offsets[i]})
+			}
+		}
+		text := appendOffsets(nil, rows)
+		if bytes.Equal(text, d.written[i]) {
+			continue
+		}
+		if err := writeDurable(d.path, name, text, d.cfg.Rules); err != nil {
+			return fmt.Errorf("seglog: checkpoint %s: %w", filepath.Join(d.path, name), err)
+		}
+		d.written[i] = text
+	}
+	return nil
+}
+
+// Close closes all logs, writes the checkpoints and, if every log closed without an error, the clean-shutdown marker
+// with the broker epoch (-1: unknown). After an error the next start recovers.
+func (d *Dir) Close(brokerEpoch int64) error {
+	var errs []error
+	for _, l := range d.Logs() {
+		if err := l.Close(); err != nil && !errors.Is(err, ErrClosed) {
+			errs = append(errs, err)
+		}
+	}
+	if err := d.Checkpoint(); err != nil {
+		errs = append(errs, err)
+	}
+	if len(errs) == 0 {
+		text, err := json.Marshal(marker{BrokerEpoch: brokerEpoch})
+		if err == nil {
+			err = writeDurable(d.path, cleanMarker, text, d.cfg.Rules)
+		}
+		if err != nil {
+			errs = append(errs, fmt.Errorf("seglog: mark %s clean: %w", d.path, err))
+		}
+	}
+	return errors.Join(errs...)
+}

@@ -1,0 +1,144 @@
+package seglog
+
+import (
+	"fmt"
+	"path/filepath"
+	"sync"
+	"sync/atomic"
+
+	"trialog/core/event"
+	"trialog/core/kafka"
+)
+
+// flusher lets callers share fsyncs: one of them runs a pass, those who come meanwhile wait for it, and one of those
+// runs the next for all.
+type flusher struct {
+	mu      sync.Mutex
+	done    *sync.Cond
+	running bool
+	to      atomic.Int64 // everything below is durable
+	passes  int          // how many passes ran; for tests
+}
+
+// FlushedTo is the recovery point: everything below it is durable.
+func (l *Log) FlushedTo() kafka.Offset { return l.flush.to.Load() }
+
+// Flush returns when everything below upTo (at most the end offset) is durable: bytes, size, directory entry. An error
+// is KAFKA_STORAGE_ERROR, and the log has failed (S4).
+func (l *Log) Flush(upTo kafka.Offset) error {
+	if end := l.EndOffset(); upTo > end {
+		return fmt.Errorf("seglog: flush %s to %d: it ends at %d", l.cfg.Partition, upTo, end)
+	}
+	return l.flushTo(upTo, false)
+}
+
+// flushTo flushes up to upTo, or, with sealed, completes all sealed segments and leaves the active one alone. (The end
+// offset may go back while it waits.)
+func (l *Log) flushTo(upTo kafka.Offset, sealed bool) error {
+	f := &l.flush
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	for !sealed && f.to.Load() < min(upTo, l.EndOffset()) || sealed && l.unsealed() {
+		if err := l.usable(); err != nil {
+			return err
+		}
+		if f.running {
+			f.done.Wait()
+			continue
+		}
+		f.running = true
+		f.passes++
+		f.mu.Unlock()
+		err := l.flushPass(sealed)
+		f.mu.Lock()
+		f.running = false
+		f.done.Broadcast()
+		if err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// exclusive runs fn while no flush runs.
+func (l *Log) exclusive(fn func() error) error {
+	f := &l.flush
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	for f.running {
+		f.done.Wait()
+	}
+	f.running = true
+	f.mu.Unlock()
+	defer func() {
+		f.mu.Lock()
+		f.running = false
+		f.done.Broadcast()
+	}()
+	return fn()
+}
+
+// unsealed reports a sealed segment that is not complete on disk.
+func (l *Log) unsealed() bool {
+	segs := *l.segments.Load()
+	return len(segs) > 1 && !segs[len(segs)-2].clean.Load()
+}
+
+// flushPass makes durable what was appended before it began: dirty segments in order, then the directory, and only then
+// does it count.
+func (l *Log) flushPass(sealedOnly bool) error {
+	segs := *l.segments.Load()
+	active := segs[len(segs)-1]
+	target := active.next()
+	if sealedOnly {
+		target = active.base
+	}
+	first := len(segs) - 1
+	for first > 0 && !segs[first-1].clean.Load() {
+		first--
+	}
+	for _, s := range segs[first : len(segs)-1] {
+		if err := l.flushSealed(s); err != nil {
+			return l.fail(fmt.Errorf("seglog: flush %s: %w", l.cfg.Partition, err))
+		}
+	}
+	if !sealedOnly && target > l.flush.to.Load() {
+		if err := active.file.Sync(); err != nil {
+			return l.fail(fmt.Errorf("seglog: flush %s: %w", l.cfg.Partition, err))
+		}
+	}
+	if l.dirDirty.Swap(false) {
+		if err := syncDir(l.dir, l.cfg.Rules); err != nil {
+			return l.fail(fmt.Errorf("seglog: flush %s: %w", l.cfg.Partition, err))
+		}
+	}
+	if target > l.flush.to.Load() {
+		l.emit(event.Event{Kind: event.Flush, Next: target})
+		l.flush.to.Store(target)
+	}
+	return nil
+}
+
+// flushSealed completes a sealed segment: batches, indexes, the producer snapshot at its end. Only clean segments are
+// ever deleted, so its files are there.
+func (l *Log) flushSealed(s *segment) error {
+	if err := s.file.Sync(); err != nil {
+		return err
+	}
+	if todo := s.seal.Load(); todo != nil {
+		if err := s.writeIndexFiles(); err != nil {
+			return err
+		}
+		if todo.snapshot != nil {
+			path := filepath.Join(s.dir, fileName(todo.snapshotAt, snapshotSuffix))
+			if err := writeSynced(path, todo.snapshot); err != nil {
+				return err
+			}
+		}
+		l.dirDirty.Store(true)
+		s.seal.Store(nil)
+		s.cache.add(s)
+	}
+	s.clean.Store(true)
+	return nil
+}

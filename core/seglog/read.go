@@ -1,0 +1,208 @@
+package seglog
+
+import (
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"sort"
+
+	"trialog/core/kafka"
+)
+
+// Read finds the batches from the one that holds offset on. The slice ends before the first batch that reaches
+// maxOffset (or the end offset), at the end of the segment, or after maxBytes: then its last batch may be partial. With
+// minOneBatch the first batch is whole even if it is larger than maxBytes; without, a first batch that does not fit is
+// left out (KIP-74). An empty slice means that there is nothing to return below maxOffset. kafka.ErrOffsetOutOfRange:
+// offset is below the start or above the end offset; ErrClosed; other errors are of the file system, or ErrCorrupt.
+// The first batch may start below offset (and below the start offset, KAFKA-6975). The caller must Close the slice.
+//
+// It takes no lock. It costs one pread where the batch does not begin at an index entry, another when maxOffset lies
+// inside the segment and far from offset.
+func (l *Log) Read(offset kafka.Offset, maxBytes int, maxOffset kafka.Offset, minOneBatch bool) (Slice, error) {
+	for {
+		slice, err := l.readOnce(offset, maxBytes, maxOffset, minOneBatch)
+		if !errors.Is(err, errGone) {
+			return slice, err
+		}
+		if l.closed.Load() {
+			return Slice{}, ErrClosed
+		}
+	}
+}
+
+// errGone: the segment was deleted between finding and opening it; look again.
+var errGone = errors.New("segment is gone")
+
+func (l *Log) readOnce(offset kafka.Offset, maxBytes int, maxOffset kafka.Offset, minOne bool) (Slice, error) {
+	segs := *l.segments.Load()
+	end := segs[len(segs)-1].next()
+	if offset < l.StartOffset() || offset > end {
+		return Slice{}, kafka.ErrOffsetOutOfRange
+	}
+	limit := min(maxOffset, end)
+	if offset >= limit || maxBytes <= 0 && !minOne {
+		return Slice{}, nil
+	}
+	// A segment may hold nothing at or above offset although the next begins later (compaction): go on there.
+	for i := find(segs, offset); i < len(segs) && segs[i].base < limit; i++ {
+		if slice, found, err := segs[i].read(offset, maxBytes, limit, minOne); found || err != nil {
+			return slice, err
+		}
+	}
+	return Slice{}, nil
+}
+
+// find is the index of the segment that holds offset if any does: the last one that begins at or below it.
+func find(segs []*segment, offset kafka.Offset) int {
+	i := sort.Search(len(segs), func(i int) bool { return segs[i].base > offset })
+	return max(i-1, 0)
+}
+
+func (s *segment) read(offset kafka.Offset, maxBytes int, limit kafka.Offset, minOne bool) (slice Slice, found bool, err error) {
+	if !s.acquire() {
+		return Slice{}, false, errGone
+	}
+	defer func() {
+		if slice.seg == nil {
+			s.release()
+		}
+	}()
+	cuts := s.cuts.Load() // before the bounds: a cut in between voids the slice
+	next, size := s.bounds()
+	w := takeWindow(s.file)
+	defer w.put()
+	pos, err := s.locate(w, offset, 0, size)
+	if err != nil || pos == size {
+		return Slice{}, false, err
+	}
+	stop := size
+	if limit < next {
+		if stop, err = s.locate(w, limit, pos, size); err != nil {
+			return Slice{}, false, err
+		}
+	}
+	if pos >= stop {
+		return Slice{}, true, nil
+	}
+	if stop-pos > int64(maxBytes) {
+		h, err := s.headerAt(w, pos, size)
+		switch {
+		case err != nil:
+			return Slice{}, false, err
+		case h.Size() <= maxBytes:
+			stop = pos + int64(maxBytes)
+		case minOne:
+			stop = pos + int64(h.Size())
+		default:
+			return Slice{}, true, nil
+		}
+	}
+	return Slice{seg: s, pos: pos, n: int(stop - pos), cuts: cuts}, true, nil
+}
+
+// locate is the position of the first batch whose last offset is at or above offset, or size if there is none. Nothing
+// before from is looked at.
+func (s *segment) locate(w *window, offset kafka.Offset, from, size int64) (int64, error) {
+	if offset <= s.base {
+		return from, nil
+	}
+	rows, _, err := s.indexes()
+	if err != nil {
+		return 0, err
+	}
+	pos := max(from, lookup(rows, uint32(min(offset-s.base, 1<<31))))
+	for pos < size {
+		h, err := s.headerAt(w, pos, size)
+		if err != nil {
+			return 0, err
+		}
+		if h.LastOffset() >= offset {
+			return pos, nil
+		}
+		pos += int64(h.Size())
+		if h.NextOffset() == offset {
+			return pos, nil // whatever is there is at or above offset: its header need not be read
+		}
+	}
+	return size, nil
+}
+
+// Slice is a range of bytes of one segment file. It stays readable when the segment is deleted meanwhile; when the log
+// is truncated into it, reading fails with ErrTruncated: a frame that was promised to a client must then be given up
+// with its connection. The zero value is empty. It is used by one goroutine at a time.
+type Slice struct {
+	seg  *segment
+	pos  int64
+	n    int
+	cuts uint32
+}
+
+// Len is the size in bytes.
+func (s *Slice) Len() int { return s.n }
+
+// void reports that the file was cut below the end of the slice after the slice was made.
+func (s *Slice) void() bool {
+	return s.seg.cuts.Load() != s.cuts && s.seg.cutMin.Load() < s.pos+int64(s.n)
+}
+
+// ReadAt reads up to len(p) bytes from off within the slice. It is an io.ReaderAt.
+func (s *Slice) ReadAt(p []byte, off int64) (int, error) {
+	if off < 0 || off > int64(s.n) {
+		return 0, fmt.Errorf("seglog: read at %d of a slice of %d bytes", off, s.n)
+	}
+	want := p[:min(int64(len(p)), int64(s.n)-off)]
+	if len(want) > 0 {
+		n, err := s.seg.file.ReadAt(want, s.pos+off)
+		if s.void() {
+			return 0, ErrTruncated
+		}
+		if err != nil && n < len(want) {
+			if errors.Is(err, io.EOF) {
+				err = io.ErrUnexpectedEOF
+			}
+			return n, fmt.Errorf("seglog: read %s at %d: %w", s.seg.file.Name(), s.pos+off+int64(n), err)
+		}
+	}
+	if len(want) < len(p) {
+		return len(want), io.EOF
+	}
+	return len(want), nil
+}
+
+// Send lets send copy bytes from off on straight from the file (sendfile): n bytes at pos of f. It returns what send
+// returns. send must not wait for the network (give it a non-blocking socket and come back), since a truncation waits
+// for it.
+func (s *Slice) Send(off int64, send func(f *os.File, pos int64, n int) (int, error)) (int, error) {
+	if off < 0 || off > int64(s.n) {
+		return 0, fmt.Errorf("seglog: send from %d of a slice of %d bytes", off, s.n)
+	}
+	if off == int64(s.n) {
+		return 0, nil
+	}
+	s.seg.cutMu.RLock()
+	defer s.seg.cutMu.RUnlock()
+	if s.void() {
+		return 0, ErrTruncated
+	}
+	return send(s.seg.file, s.pos+off, s.n-int(off))
+}
+
+// EndsSegmentBefore reports that the slice reaches the end of its segment, and that records below end lie in later
+// ones: whoever waits for more bytes before it answers would wait in vain (Kafka's DelayedFetch answers such a fetch
+// at once).
+func (s *Slice) EndsSegmentBefore(end kafka.Offset) bool {
+	if s.seg == nil {
+		return false
+	}
+	next, size := s.seg.bounds()
+	return s.pos+int64(s.n) == size && next < end
+}
+
+// Close gives the file back. A slice that is closed is empty.
+func (s *Slice) Close() {
+	if s.seg != nil {
+		s.seg.release()
+	}
+	*s = Slice{}
+}

@@ -1,0 +1,285 @@
+package seglog
+
+import (
+	"errors"
+	"fmt"
+	"hash/crc32"
+	"io"
+	"os"
+	"slices"
+	"sync"
+
+	"trialog/core/kafka"
+	"trialog/core/record"
+)
+
+// windowSize is how much one pread of a header walk takes in: an index interval, and the header after it.
+const windowSize = 4096 + 256
+
+// window reads headers through a buffer: one pread for all that lie close together.
+type window struct {
+	file *os.File
+	buf  []byte
+	at   int64 // file position of buf
+	have int
+	err  error // the first read error
+}
+
+var windows = sync.Pool{New: func() any { return &window{buf: make([]byte, windowSize)} }}
+
+// takeWindow borrows a window from the pool; put gives it back.
+func takeWindow(f *os.File) *window {
+	w := windows.Get().(*window)
+	w.file, w.at, w.have, w.err = f, 0, 0, nil
+	return w
+}
+
+func (w *window) put() {
+	w.file = nil
+	windows.Put(w)
+}
+
+// view is the n bytes at pos, n <= len(buf). size is where the readable part of the file ends.
+func (w *window) view(pos int64, n int, size int64) ([]byte, error) {
+	if pos < w.at || pos+int64(n) > w.at+int64(w.have) {
+		w.at, w.have = pos, int(min(int64(len(w.buf)), size-pos))
+		got, err := w.file.ReadAt(w.buf[:w.have], pos)
+		if got < w.have {
+			w.have = 0
+			if err == nil || errors.Is(err, io.EOF) {
+				err = io.ErrUnexpectedEOF
+			}
+			w.err = fmt.Errorf("seglog: read %s at %d: %w", w.file.Name(), pos, err)
+			return nil, w.err
+		}
+	}
+	o := int(pos - w.at)
+	return w.buf[o : o+n], nil
+}
+
+// headerAt is the header at pos of a segment with size readable bytes. The error is ErrCorrupt, with the reason, when
+// there is no batch that could be whole.
+func (s *segment) headerAt(w *window, pos, size int64) (record.Header, error) {
+	if size-pos < record.HeaderSize {
+		return record.Header{}, s.corrupt(pos, fmt.Sprintf("%d bytes, no header", size-pos))
+	}
+	b, err := w.view(pos, record.HeaderSize, size)
+	if err != nil {
+		return record.Header{}, err
+	}
+	h, err := record.ParseHeader(b)
+	if err != nil {
+		return h, s.corrupt(pos, err.Error())
+	}
+	switch {
+	case int64(h.Size()) > size-pos:
+		return h, s.corrupt(pos, fmt.Sprintf("batch of %d bytes, %d are there", h.Size(), size-pos))
+	case h.BaseOffset < 0 || h.LastOffsetDelta < 0 || h.LastOffset() < h.BaseOffset || h.Count < 0 || h.Count > h.LastOffsetDelta+1:
+		return h, s.corrupt(pos, "offsets or count: "+h.String())
+	}
+	return h, nil
+}
+
+func (s *segment) corrupt(pos int64, why string) error {
+	return fmt.Errorf("%w: %s at %d: %s", ErrCorrupt, fileName(s.base, logSuffix), pos, why)
+}
+
+var castagnoli = crc32.MakeTable(crc32.Castagnoli)
+
+// crcFrom is where the part of a batch begins that its CRC covers: the attributes.
+const crcFrom = 21
+
+// checkCRC compares the CRC of the batch at pos with its bytes, whatever its size, through the window.
+func (s *segment) checkCRC(w *window, h *record.Header, pos, size int64) error {
+	crc := uint32(0)
+	for at, end := pos+crcFrom, pos+int64(h.Size()); at < end; {
+		n := int(min(int64(len(w.buf)), end-at))
+		if w.at <= at && at < w.at+int64(w.have) {
+			n = int(min(int64(n), w.at+int64(w.have)-at)) // what is buffered first
+		}
+		b, err := w.view(at, n, size)
+		if err != nil {
+			return err
+		}
+		crc = crc32.Update(crc, castagnoli, b)
+		at += int64(n)
+	}
+	if crc != h.CRC {
+		return s.corrupt(pos, fmt.Sprintf("crc %08x, its bytes have %08x", h.CRC, crc))
+	}
+	return nil
+}
+
+// Walk calls fn for each batch from the one that holds from on, up to maxOffset or the end offset. h and batch are valid
+// only during the call. The CRC is checked (record.Validate). An error of fn ends the walk and is returned.
+func (l *Log) Walk(from, maxOffset kafka.Offset, fn func(h *record.Header, batch []byte) error) error {
+	const chunk = 256 << 10
+	var buf []byte
+	for from < min(maxOffset, l.EndOffset()) {
+		slice, err := l.Read(from, chunk, maxOffset, true)
+		if err != nil {
+			return err
+		}
+		if slice.Len() == 0 {
+			return nil
+		}
+		buf = slices.Grow(buf[:0], slice.Len())[:slice.Len()]
+		_, err = slice.ReadAt(buf, 0)
+		slice.Close()
+		if err != nil {
+			return err
+		}
+		next, err := walkChunk(buf, from, fn)
+		if err != nil {
+			return fmt.Errorf("seglog: walk %s: %w", l.cfg.Partition, err)
+		}
+		if next <= from {
+			return fmt.Errorf("%w: walk %s: no batch at %d", ErrCorrupt, l.cfg.Partition, from)
+		}
+		from = next
+	}
+	return nil
+}
+
+func walkChunk(buf []byte, from kafka.Offset, fn func(h *record.Header, batch []byte) error) (kafka.Offset, error) {
+	it := record.NewBatches(buf)
+	for it.Next() {
+		h, err := record.Validate(it.Batch())
+		if err != nil {
+			return from, fmt.Errorf("%w: at %d: %w", ErrCorrupt, from, err)
+		}
+		if err := fn(&h, it.Batch()); err != nil {
+			return from, err
+		}
+		from = h.NextOffset()
+	}
+	if err := it.Err(); err != nil {
+		return from, fmt.Errorf("%w: at %d: %w", ErrCorrupt, from, err)
+	}
+	return from, nil
+}
+
+// Found is a record found by its timestamp.
+type Found struct {
+	Offset    kafka.Offset // -1: there is none
+	Timestamp int64        // ms; -1: there is none
+	Epoch     kafka.LeaderEpoch
+}
+
+var notFound = Found{Offset: kafka.NoOffset, Timestamp: kafka.NoTimestamp, Epoch: kafka.NoLeaderEpoch}
+
+// OffsetForTimestamp finds the first record from the start offset on and below maxOffset whose timestamp is at or after
+// ts (ListOffsets). In a compressed batch the answer is its first offset with its largest timestamp: never too late.
+func (l *Log) OffsetForTimestamp(ts int64, maxOffset kafka.Offset) (Found, error) {
+	for _, s := range *l.segments.Load() {
+		if s.next() <= l.StartOffset() {
+			continue
+		}
+		_, times, err := s.indexes()
+		if err != nil {
+			return notFound, err
+		}
+		if s.largest.Load() < ts {
+			continue
+		}
+		found, err := l.findFrom(timeLookup(times, s.base, ts), min(maxOffset, s.next()), ts)
+		if err != nil || found.Offset != kafka.NoOffset {
+			return found, err
+		}
+	}
+	return notFound, nil
+}
+
+// timeLookup is an offset from which on all timestamps >= ts lie: an entry (t, o) with t <= ts says that before the
+// batch that ends in o all were smaller than t.
+func timeLookup(rows []timeEntry, base kafka.Offset, ts int64) kafka.Offset {
+	from := base
+	for lo, hi := 0, len(rows); lo < hi; {
+		mid := (lo + hi) / 2
+		if rows[mid].ts <= ts {
+			from, lo = base+int64(rows[mid].last), mid+1
+		} else {
+			hi = mid
+		}
+	}
+	return from
+}
+
+// errStop ends a walk that has found what it looked for.
+var errStop = errors.New("stop")
+
+func (l *Log) findFrom(from, maxOffset kafka.Offset, ts int64) (Found, error) {
+	start := l.StartOffset()
+	found := notFound
+	err := l.Walk(max(from, start), maxOffset, func(h *record.Header, batch []byte) error {
+		if h.MaxTimestamp < ts {
+			return nil
+		}
+		if found = firstAt(h, batch, start, ts); found.Offset == kafka.NoOffset || found.Offset >= maxOffset {
+			found = notFound
+			return nil
+		}
+		return errStop
+	})
+	if errors.Is(err, errStop) {
+		err = nil
+	}
+	return found, err
+}
+
+// firstAt is the first record of a batch at or after ts, and not below start.
+func firstAt(h *record.Header, batch []byte, start kafka.Offset, ts int64) Found {
+	it := record.NewRecords(batch)
+	for it.Next() {
+		if r := it.Record(); r.Timestamp >= ts && r.Offset >= start {
+			return Found{Offset: r.Offset, Timestamp: r.Timestamp, Epoch: h.LeaderEpoch}
+		}
+	}
+	if it.Err() == nil {
+		return notFound
+	}
+	return Found{Offset: max(h.BaseOffset, start), Timestamp: h.MaxTimestamp, Epoch: h.LeaderEpoch}
+}
+
+// MaxTimestamp finds the first record below maxOffset with the largest timestamp (ListOffsets -3, KIP-734).
+func (l *Log) MaxTimestamp(maxOffset kafka.Offset) (Found, error) {
+	best, at := kafka.NoTimestamp, kafka.NoOffset
+	start := l.StartOffset()
+	for _, s := range *l.segments.Load() {
+		next := s.next()
+		_, times, err := s.indexes()
+		if err != nil {
+			return notFound, err
+		}
+		if next <= start || s.largest.Load() <= best {
+			continue
+		}
+		from := s.base
+		if n := len(times); n > 0 && next <= maxOffset {
+			from += int64(times[n-1].last) // all before that batch have smaller timestamps
+		}
+		ts, o, err := l.largestIn(max(from, start), min(maxOffset, next))
+		if err != nil {
+			return notFound, err
+		}
+		if ts > best {
+			best, at = ts, o
+		}
+	}
+	if best < 0 {
+		return notFound, nil
+	}
+	return l.findFrom(max(at, start), maxOffset, best)
+}
+
+// largestIn is the largest timestamp of the batches of a range, and the base offset of the first that has it.
+func (l *Log) largestIn(from, to kafka.Offset) (ts int64, at kafka.Offset, err error) {
+	ts, at = kafka.NoTimestamp, kafka.NoOffset
+	err = l.Walk(from, to, func(h *record.Header, _ []byte) error {
+		if h.MaxTimestamp > ts {
+			ts, at = h.MaxTimestamp, h.BaseOffset
+		}
+		return nil
+	})
+	return ts, at, err
+}
