@@ -161,7 +161,8 @@ func (d *Decoder) Next() (Event, error) {
 	}
 	d.line++
 	if d.cut {
-		return Event{}, fmt.Errorf("%s:%d: event: line of %d bytes is cut off: %.60q", d.name, d.line, len(d.in.Bytes()), d.in.Bytes())
+		line := d.in.Bytes()
+		return Event{}, fmt.Errorf("%s:%d: event: line of %d bytes is cut off: %.60q", d.name, d.line, len(line), line)
 	}
 	e, err := Parse(d.in.Bytes())
 	if err != nil {

@@ -22,7 +22,7 @@ func CheckTopicName(name string) error {
 	case name == "." || name == "..":
 		return fmt.Errorf("kafka: topic name %q is reserved by file systems", name)
 	case len(name) > TopicNameMax:
-		return fmt.Errorf("kafka: topic name of %d bytes is longer than %d: %.40q...", len(name), TopicNameMax, name)
+		return fmt.Errorf("kafka: topic name of %d bytes is longer than %d, it begins %.40q", len(name), TopicNameMax, name)
 	}
 	for i := range len(name) {
 		if !topicByte(name[i]) {

@@ -117,7 +117,8 @@ func (s *State) load(b []byte, end kafka.Offset) error {
 	case batch.OffsetDelta < 0 || int64(batch.OffsetDelta) > max(batch.LastOffset, 0):
 		return fmt.Errorf("producer %d: offset delta %d of last offset %d", id, batch.OffsetDelta, batch.LastOffset)
 	case batch.LastOffset >= end || txnFirst >= end:
-		return fmt.Errorf("producer %d: offset %d or transaction at %d is not below the snapshot at %d", id, batch.LastOffset, txnFirst, end)
+		return fmt.Errorf("producer %d: offset %d or transaction at %d is not below the snapshot at %d",
+			id, batch.LastOffset, txnFirst, end)
 	}
 	p := s.entry(id)
 	if last, ok := p.Last(); ok && batch.FirstOffset() <= last.LastOffset {

@@ -291,6 +291,9 @@ func (m *machine) truncate(t *rapid.T) {
 	}
 	m.w.log = slices.DeleteFunc(m.w.log, func(h record.Header) bool { return h.BaseOffset >= end })
 	m.w.leo = min(m.w.leo, end)
+	for id, n := range m.w.forgotten {
+		m.w.forgotten[id] = min(n, len(m.w.log))
+	}
 	m.kept = slices.DeleteFunc(m.kept, func(k saved) bool { return k.offset > end })
 }
 

@@ -30,8 +30,9 @@ const (
 
 var faultNames = [...]string{
 	FaultEmpty: "empty", FaultShort: "short", FaultSize: "bad size", FaultMagic: "bad magic",
-	FaultTrailing: "bytes after the batch", FaultCRC: "bad crc", FaultCount: "bad count", FaultCodec: "bad codec", FaultControl: "control batch", FaultTimestamp: "bad timestamp type",
-	FaultProducer: "bad producer", FaultRecord: "bad record",
+	FaultTrailing: "bytes after the batch", FaultCRC: "bad crc", FaultCount: "bad count", FaultCodec: "bad codec",
+	FaultControl: "control batch", FaultTimestamp: "bad timestamp type", FaultProducer: "bad producer",
+	FaultRecord: "bad record",
 }
 
 // String is a short name.
