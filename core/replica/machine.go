@@ -168,7 +168,7 @@ func (r *Replica) Expired(t Timer, out []Effect) []Effect {
 
 // LogStartMoved takes in a new log start offset (DeleteRecords, retention); an older one changes nothing. It may not
 // pass the end offset; the HW follows if it lies below (KAFKA-9491).
-func (r *Replica) LogStartMoved(now kafka.Now, start kafka.Offset, out []Effect) []Effect {
+func (r *Replica) LogStartMoved(start kafka.Offset, out []Effect) []Effect {
 	if start <= r.logStart {
 		return out
 	}
@@ -181,7 +181,11 @@ func (r *Replica) LogStartMoved(now kafka.Now, start kafka.Offset, out []Effect)
 		r.hw = start
 		out = append(out, Effect{Kind: AdvanceHW, Offset: start})
 	}
-	return r.progress(now, out)
+	if r.role == Leader {
+		out = r.advance(out)
+	}
+	r.check()
+	return out
 }
 
 // Truncated takes in that the log was cut to leo. It is the only way back for HW and flushed offset.

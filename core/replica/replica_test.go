@@ -80,7 +80,7 @@ func TestAgainstModel(t *testing.T) {
 			"start": func(t *rapid.T) {
 				to := rapid.Int64Range(m.start, m.hw()).Draw(t, "to")
 				m.start, m.flushed = to, max(m.flushed, to)
-				do(r.LogStartMoved(now, to, nil))
+				do(r.LogStartMoved(to, nil))
 			},
 			"": func(t *rapid.T) {
 				require.Equal(t, m.hw(), r.HW())
@@ -123,7 +123,7 @@ func TestCallsOutOfOrderPanic(t *testing.T) {
 	r.BecomeLeader(kafka.Now{}, l, nil)
 	require.Panics(t, func() { r.BecomeLeader(kafka.Now{}, l, nil) }, "R4")
 	require.Panics(t, func() { r.Appended(kafka.Now{}, 1, 2, nil) }, "R6")
-	require.Panics(t, func() { r.LogStartMoved(kafka.Now{}, 1, nil) }, "past the end")
+	require.Panics(t, func() { r.LogStartMoved(1, nil) }, "past the end")
 	require.Panics(t, func() { r.BecomeLeader(kafka.Now{}, Leadership{Epoch: 4, ISR: []kafka.NodeID{2}}, nil) })
 	require.Panics(t, func() { New(Config{}) })
 }

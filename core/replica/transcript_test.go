@@ -101,7 +101,7 @@ func (p *player) run(t *testing.T, words []string) string {
 	case "expired":
 		out = p.r.Expired(FlushTimer, nil)
 	case "start":
-		out = p.r.LogStartMoved(p.now, arg("to", 0), nil)
+		out = p.r.LogStartMoved(arg("to", 0), nil)
 	case "truncated":
 		p.r.Truncated(arg("to", 0))
 	case "undecided":

@@ -270,7 +270,7 @@ func (l *Log) moveStart(to kafka.Offset) error {
 // Retain applies retention.ms and retention.bytes at the wall time nowMs, under cleanup.policy delete: whole segments
 // below the HW, oldest first. The active segment is rolled first if its turn has come, so that an idle partition empties
 // too. It returns how many segments were deleted; their files are renamed to .deleted and removed by RemoveDeleted.
-func (l *Log) Retain(now kafka.Now) (int, error) {
+func (l *Log) Retain(nowMs int64) (int, error) {
 	set := l.settings.Load()
 	if !set.CleanupDelete {
 		return l.deletePrefix(func(*segment, int64) bool { return false })
@@ -284,10 +284,10 @@ func (l *Log) Retain(now kafka.Now) (int, error) {
 		}
 		_, _, err := s.indexes() // for the largest timestamp; a segment that cannot be read is kept
 		ts := s.largest.Load()
-		return err == nil && ts >= 0 && now.WallMs-ts > set.RetentionMs
+		return err == nil && ts >= 0 && nowMs-ts > set.RetentionMs
 	}
 	if active := l.active(); active.size() > 0 && active.next() <= l.HighWatermark() && set.RetentionMs >= 0 && expired(active, 0) {
-		if err := l.rollIdle(active, now); err != nil {
+		if err := l.rollIdle(active, kafka.Now{WallMs: nowMs}); err != nil {
 			return 0, err
 		}
 	}
