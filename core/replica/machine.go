@@ -2,6 +2,7 @@ package replica
 
 import (
 	"fmt"
+	"slices"
 
 	"trialog/core/kafka"
 )
@@ -41,7 +42,8 @@ func (r Role) String() string {
 // Leadership is the controller's decision and the log as it is when the replica takes it up.
 type Leadership struct {
 	Epoch    kafka.LeaderEpoch
-	ISR      []kafka.NodeID // this node is in it
+	Replicas []kafka.NodeID
+	ISR      []kafka.NodeID // some of the replicas, this node among them
 	LogStart kafka.Offset
 	LEO      kafka.Offset
 	Flushed  kafka.Offset // everything below is durable
@@ -106,26 +108,23 @@ func (r *Replica) BecomeLeader(now kafka.Now, l Leadership, out []Effect) []Effe
 	r.logStart, r.leo, r.hw = l.LogStart, l.LEO, hw
 	r.flushed = max(l.Flushed, l.LogStart)
 	r.asked, r.acked = r.flushed, r.vote()
-	r.setISR(l.ISR)
+	r.setISR(l.Replicas, l.ISR)
 	out = append(r.stopTimer(out), Effect{Kind: AdvanceHW, Offset: r.hw})
 	return r.progress(now, out)
 }
 
-func (r *Replica) setISR(isr []kafka.NodeID) {
+func (r *Replica) setISR(replicas, isr []kafka.NodeID) {
 	r.isr = r.isr[:0]
-	self := false
 	for _, n := range isr {
-		self = self || n == r.cfg.Node
 		r.isr = append(r.isr, member{node: n, vote: kafka.NoOffset})
 	}
-	if !self {
-		panic(fmt.Sprintf("replica: node %d leads but is not in isr %v", r.cfg.Node, isr))
-	}
 	sortMembers(r.isr)
-	for i := 1; i < len(r.isr); i++ {
-		if r.isr[i].node == r.isr[i-1].node {
-			panic(fmt.Sprintf("replica: isr %v has a node twice", isr))
-		}
+	ok := slices.Contains(isr, r.cfg.Node)
+	for i, m := range r.isr {
+		ok = ok && slices.Contains(replicas, m.node) && (i == 0 || m.node != r.isr[i-1].node)
+	}
+	if !ok {
+		panic(fmt.Sprintf("replica: node %d leads with isr %v of replicas %v", r.cfg.Node, isr, replicas))
 	}
 }
 

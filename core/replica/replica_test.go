@@ -9,6 +9,9 @@ import (
 	"trialog/core/kafka"
 )
 
+// alone is the leadership of an only replica with an empty log.
+var alone = Leadership{Replicas: []kafka.NodeID{1}, ISR: []kafka.NodeID{1}}
+
 // model says the same as the machine for one replica, from the whole history.
 type model struct {
 	policy        bool
@@ -54,7 +57,7 @@ func TestAgainstModel(t *testing.T) {
 				}
 			}
 		}
-		do(r.BecomeLeader(now, Leadership{ISR: []kafka.NodeID{1}}, nil))
+		do(r.BecomeLeader(now, alone, nil))
 		t.Repeat(map[string]func(*rapid.T){
 			"append": func(t *rapid.T) {
 				n := rapid.Int64Range(1, 4).Draw(t, "n")
@@ -103,7 +106,7 @@ func TestAgainstModel(t *testing.T) {
 func TestVisibleAfterFlushBites(t *testing.T) {
 	visible := func(rules Rules) kafka.Offset {
 		r := New(Config{Node: 1, FlushMessages: 1, FlushMs: NoFlushPolicy, Rules: rules})
-		r.BecomeLeader(kafka.Now{}, Leadership{ISR: []kafka.NodeID{1}}, nil)
+		r.BecomeLeader(kafka.Now{}, alone, nil)
 		r.Appended(kafka.Now{}, 0, 5, nil)
 		require.Zero(t, r.HW(), "the ack waits either way")
 		require.Zero(t, r.AckedLocal())
@@ -118,19 +121,23 @@ func TestVisibleAfterFlushBites(t *testing.T) {
 
 func TestCallsOutOfOrderPanic(t *testing.T) {
 	r := New(Config{Node: 1, FlushMessages: NoFlushPolicy, FlushMs: NoFlushPolicy, Rules: AllRules()})
-	l := Leadership{Epoch: 3, ISR: []kafka.NodeID{1}}
+	l := alone
+	l.Epoch = 3
 	require.Panics(t, func() { r.Appended(kafka.Now{}, 0, 1, nil) }, "not the leader")
 	r.BecomeLeader(kafka.Now{}, l, nil)
 	require.Panics(t, func() { r.BecomeLeader(kafka.Now{}, l, nil) }, "R4")
 	require.Panics(t, func() { r.Appended(kafka.Now{}, 1, 2, nil) }, "R6")
 	require.Panics(t, func() { r.LogStartMoved(1, nil) }, "past the end")
-	require.Panics(t, func() { r.BecomeLeader(kafka.Now{}, Leadership{Epoch: 4, ISR: []kafka.NodeID{2}}, nil) })
+	require.Panics(t, func() { r.BecomeLeader(kafka.Now{}, Leadership{Epoch: 4, Replicas: []kafka.NodeID{1, 2}, ISR: []kafka.NodeID{2}}, nil) })
+	require.Panics(t, func() {
+		r.BecomeLeader(kafka.Now{}, Leadership{Epoch: 4, Replicas: []kafka.NodeID{1}, ISR: []kafka.NodeID{1, 2}}, nil)
+	})
 	require.Panics(t, func() { New(Config{}) })
 }
 
 func TestPermute(t *testing.T) {
 	r := New(Config{Node: 1, FlushMessages: NoFlushPolicy, FlushMs: NoFlushPolicy, Rules: AllRules()})
-	r.BecomeLeader(kafka.Now{}, Leadership{ISR: []kafka.NodeID{3, 1, 2}}, nil)
+	r.BecomeLeader(kafka.Now{}, Leadership{Replicas: []kafka.NodeID{1, 2, 3}, ISR: []kafka.NodeID{3, 1, 2}}, nil)
 	swap := func(n kafka.NodeID) kafka.NodeID { return 4 - n }
 	p := r.Clone()
 	p.Permute(swap)
@@ -141,7 +148,7 @@ func TestPermute(t *testing.T) {
 
 func TestNoAllocation(t *testing.T) {
 	r := New(Config{Node: 1, FlushMessages: 1, FlushMs: NoFlushPolicy, Rules: AllRules()})
-	r.BecomeLeader(kafka.Now{}, Leadership{ISR: []kafka.NodeID{1}}, nil)
+	r.BecomeLeader(kafka.Now{}, alone, nil)
 	buf := make([]Effect, 0, 8)
 	require.Zero(t, testing.AllocsPerRun(100, func() {
 		buf = r.Appended(kafka.Now{}, r.LEO(), r.LEO()+7, buf[:0])

@@ -89,7 +89,7 @@ func (p *player) run(t *testing.T, words []string) string {
 		}
 	case "lead":
 		leo := arg("leo", 0)
-		l := Leadership{Epoch: int32(arg("epoch", 0)), ISR: []kafka.NodeID{1}, LogStart: arg("start", 0), LEO: leo, Flushed: arg("flushed", leo), HW: arg("hw", 0)}
+		l := Leadership{Epoch: int32(arg("epoch", 0)), Replicas: []kafka.NodeID{1, 2}, ISR: []kafka.NodeID{1}, LogStart: arg("start", 0), LEO: leo, Flushed: arg("flushed", leo), HW: arg("hw", 0)}
 		if with := arg("with", 0); with != 0 {
 			l.ISR = append(l.ISR, kafka.NodeID(with))
 		}
