@@ -2,11 +2,23 @@ package broker
 
 import (
 	"context"
+	"errors"
+	"fmt"
 	"io"
 	"log/slog"
 	"net"
+	"strings"
+	"sync"
+	"time"
 
+	"trialog/core/broker/clusterapi"
+	"trialog/core/broker/logdirs"
+	"trialog/core/broker/metalog"
+	"trialog/core/broker/partition"
+	"trialog/core/broker/serve"
 	"trialog/core/config"
+	"trialog/core/event"
+	"trialog/core/kafka"
 )
 
 // Options are what a broker is given beside its configuration.
@@ -21,30 +33,184 @@ type Options struct {
 }
 
 // Broker is one broker process. Make it with New.
-type Broker struct{}
+type Broker struct {
+	cfg    *config.Broker
+	opts   Options
+	rules  RuleSet
+	log    *slog.Logger
+	events *sink // nil: no events
+	origin time.Time
+
+	dirs        *logdirs.Set
+	meta        *metalog.Log
+	table       *partition.Table
+	env         *partition.Env
+	ids         *clusterapi.ProducerIDs
+	listeners   []net.Listener
+	server      *serve.Server
+	chores      *chores
+	brokerEpoch int64
+
+	stopOnce sync.Once
+	stopErr  error
+}
 
 // New checks the configuration and touches nothing. Errors are usage errors:
-// unknown rules, listeners that cannot be served.
-func New(cfg *config.Broker, opts Options) (*Broker, error) { panic("broker: New") }
+// unknown rules, listeners that cannot be served, no log directory.
+func New(cfg *config.Broker, opts Options) (*Broker, error) {
+	rules, err := ParseRules(cfg.RulesOff)
+	if err != nil {
+		return nil, err
+	}
+	if len(cfg.Listeners) == 0 || len(cfg.LogDirs) == 0 {
+		return nil, errors.New("broker: listeners and log.dirs must not be empty")
+	}
+	for _, l := range cfg.Listeners {
+		if strings.HasPrefix(l.Name, "SSL") || strings.HasPrefix(l.Name, "SASL") {
+			return nil, fmt.Errorf("broker: listener %s: only plaintext listeners are served", l)
+		}
+	}
+	log := opts.Log
+	if log == nil {
+		log = slog.New(slog.DiscardHandler)
+	}
+	b := &Broker{cfg: cfg, opts: opts, rules: rules, log: log, table: partition.NewTable(), brokerEpoch: kafka.NoBrokerEpoch}
+	b.events = newSink(opts.Events, log)
+	b.env = &partition.Env{Node: cfg.NodeID, Now: b.now, Emit: b.emitter(), Log: log, Rules: rules.Replica}
+	return b, nil
+}
+
+// now is the time as the machines want it. One reading serves both clocks.
+func (b *Broker) now() kafka.Now {
+	t := time.Now()
+	return kafka.Now{WallMs: t.UnixMilli(), MonoNs: int64(t.Sub(b.origin))}
+}
+
+// emitter is nil when there are no events, so that they cost nothing.
+func (b *Broker) emitter() func(event.Event) {
+	if b.events == nil {
+		return nil
+	}
+	return b.events.emit
+}
 
 // Start locks and opens the log directories, recovers the logs, replays the
 // metadata, registers the broker, listens, and returns when clients are served.
-// After an error everything is closed again.
-func (b *Broker) Start() error { panic("broker: Start") }
+// After an error everything is given back; the broker is of no more use.
+func (b *Broker) Start() error {
+	b.origin = time.Now()
+	b.announce()
+	if err := b.start(); err != nil {
+		b.Abandon()
+		return err
+	}
+	return nil
+}
+
+func (b *Broker) start() error {
+	if err := b.openDirs(); err != nil {
+		return err
+	}
+	if err := b.openMetadata(); err != nil {
+		return err
+	}
+	if err := b.openPartitions(false); err != nil {
+		return err
+	}
+	if err := b.listen(); err != nil {
+		return err
+	}
+	if err := b.register(); err != nil {
+		return err
+	}
+	if err := b.openPartitions(true); err != nil {
+		return err
+	}
+	for _, w := range b.dirs.Warnings() {
+		b.log.Warn(w)
+	}
+	b.chores = startChores(b)
+	b.server = serve.NewServer(b.rows(), b.limits(), b.log, b.now)
+	for i, l := range b.listeners {
+		b.server.Serve(l, b.cfg.Listeners[i].Name)
+	}
+	b.log.Info("serving", "node", b.cfg.NodeID, "addr", b.Addr().String(), "cluster", b.dirs.ClusterID(), "broker_epoch", b.brokerEpoch, "clean", b.dirs.Clean())
+	return nil
+}
+
+// announce says what is unusual about this process: the first event, the rules
+// that are off, the warnings of the configuration.
+func (b *Broker) announce() {
+	emit := b.emitter()
+	if emit != nil {
+		emit(event.Event{Kind: event.Start, Node: b.cfg.NodeID, Text: b.opts.Version})
+	}
+	for _, w := range b.cfg.Warnings {
+		b.log.Warn(w)
+	}
+	if len(b.cfg.RulesOff) == 0 {
+		return
+	}
+	off := strings.Join(b.cfg.RulesOff, ",")
+	b.log.Warn("safety rules are switched off", "trialog.rules.off", off)
+	if emit != nil {
+		emit(event.Event{Kind: event.RulesOff, Node: b.cfg.NodeID, Text: off})
+	}
+}
 
 // Addr is the address of the first listener, after Start.
-func (b *Broker) Addr() net.Addr { panic("broker: Addr") }
+func (b *Broker) Addr() net.Addr { return b.listeners[0].Addr() }
+
+// ClusterID is the cluster that the broker belongs to, after Start.
+func (b *Broker) ClusterID() string { return b.dirs.ClusterID() }
 
 // Stop ends the broker cleanly: no new requests, answers to those that are being
 // handled, logs flushed and closed, checkpoints and the clean-shutdown marker
-// written. When ctx ends, connections are cut, and the logs are still closed. A
-// second call waits for the first.
-func (b *Broker) Stop(ctx context.Context) error { panic("broker: Stop") }
+// written. When ctx ends, connections are cut, and the logs are still closed. An
+// error of a log means that the next start recovers. A second call waits for the
+// first and returns the same.
+func (b *Broker) Stop(ctx context.Context) error {
+	b.stopOnce.Do(func() { b.stopErr = b.stop(ctx) })
+	return b.stopErr
+}
+
+func (b *Broker) stop(ctx context.Context) error {
+	if err := b.server.Stop(ctx); err != nil {
+		b.log.Warn("connections were cut", "err", err)
+	}
+	b.chores.stop()
+	for _, p := range b.table.All() {
+		p.Close()
+	}
+	if err := b.dirs.Close(b.brokerEpoch); err != nil {
+		return fmt.Errorf("broker: not a clean stop: %w", err)
+	}
+	if emit := b.emitter(); emit != nil {
+		emit(event.Event{Kind: event.Stop, Node: b.cfg.NodeID})
+	}
+	b.log.Info("stopped", "node", b.cfg.NodeID)
+	return nil
+}
 
 // Abandon ends the broker as a crash would: nothing is flushed, no marker is
-// written. For tests.
-func (b *Broker) Abandon() { panic("broker: Abandon") }
-
-// EventsFromEnv opens the descriptor named by TRIALOG_EVENTS_FD; nil when the
-// variable is not set.
-func EventsFromEnv() (io.Writer, error) { panic("broker: EventsFromEnv") }
+// written. For tests, and for a start that failed.
+func (b *Broker) Abandon() {
+	b.stopOnce.Do(func() { b.stopErr = errors.New("broker: abandoned") })
+	if b.server != nil {
+		cut, cancel := context.WithCancel(context.Background())
+		cancel()
+		_ = b.server.Stop(cut)
+	}
+	for _, l := range b.listeners {
+		_ = l.Close()
+	}
+	if b.chores != nil {
+		b.chores.stop()
+	}
+	for _, p := range b.table.All() {
+		p.Cut()
+	}
+	if b.dirs != nil {
+		b.dirs.Abandon()
+	}
+}

@@ -67,6 +67,7 @@ type Request struct {
 
 	frame *wire.Frame
 	pool  *wire.Pool
+	gone  <-chan struct{}
 }
 
 // NewRequest makes a request outside a connection, for tests of handlers.
@@ -79,16 +80,20 @@ func (rq *Request) Decode() (kmsg.Request, error) {
 	return wire.Decode(rq.Header.Key, rq.Header.Version, rq.Body)
 }
 
-// TakeFrame makes the caller the owner of the frame that Body aliases: it must
-// call the returned function once, when the bytes are no longer needed.
-func (rq *Request) TakeFrame() (release func()) {
-	f := rq.frame
-	if f == nil {
-		return func() {}
+// TakeFrame makes the caller the owner of the frame that Body aliases: it
+// releases it once when the bytes are no longer needed. Until then the frame
+// counts against the request memory.
+func (rq *Request) TakeFrame() wire.Frame {
+	if rq.frame == nil {
+		return wire.Frame{} // a request of a test
 	}
+	f := *rq.frame
 	rq.frame = nil
-	return f.Release
+	return f
 }
+
+// Gone is closed when the request's connection is of no more use; nil in tests.
+func (rq *Request) Gone() <-chan struct{} { return rq.gone }
 
 // Pool is where buffers of answers come from.
 func (rq *Request) Pool() *wire.Pool { return rq.pool }

@@ -1,0 +1,111 @@
+package broker
+
+import (
+	"errors"
+	"fmt"
+	"slices"
+
+	"trialog/core/broker/partition"
+	"trialog/core/kafka"
+	"trialog/core/meta"
+	"trialog/core/replica"
+)
+
+// applied does on this broker what committed metadata asks for, before the
+// request that caused it is answered.
+func (b *Broker) applied(records []meta.Record, image *meta.Image) {
+	var changed []kafka.TopicID // in order of first mention
+	for _, r := range records {
+		switch r := r.(type) {
+		case *meta.Topic:
+			changed = append(changed, r.ID)
+		case *meta.Partition:
+			changed = append(changed, r.Topic)
+		case *meta.Config:
+			if t := image.Topic(r.Name); r.Resource == meta.ResourceTopic && t != nil {
+				changed = append(changed, t.ID)
+			}
+		case *meta.RemoveTopic:
+			b.removeTopic(r.Topic)
+		}
+	}
+	for i, id := range changed {
+		t := image.TopicByID(id)
+		if t == nil || slices.Contains(changed[:i], id) {
+			continue
+		}
+		if err := b.openTopic(t, true); err != nil {
+			b.log.Error("a topic could not be opened", "topic", t.Name, "err", err)
+		}
+	}
+}
+
+// openTopic opens the partitions of a topic that this broker holds and has not
+// open, passes on settings, and takes up new leader epochs. One that fails does
+// not keep the others from being served.
+func (b *Broker) openTopic(t *meta.TopicImage, lead bool) error {
+	old := b.table.TopicByID(t.ID)
+	topic := &partition.Topic{Name: t.Name, ID: t.ID, Partitions: make([]*partition.Partition, len(t.Partitions))}
+	var failed error
+	for i := range t.Partitions {
+		image := &t.Partitions[i]
+		if !slices.Contains(image.Replicas, b.cfg.NodeID) {
+			continue
+		}
+		p, err := b.openPartition(old.Partition(int32(i)), t, int32(i))
+		if err == nil && lead {
+			err = b.lead(p, image)
+		}
+		if err != nil {
+			failed = errors.Join(failed, err)
+			continue
+		}
+		topic.Partitions[i] = p
+	}
+	b.table.Put(topic)
+	return failed
+}
+
+// openPartition opens a partition; open is the one that is open already, if any.
+func (b *Broker) openPartition(open *partition.Partition, t *meta.TopicImage, i kafka.PartitionID) (*partition.Partition, error) {
+	settings := b.cfg.Topic(t.Configs)
+	if open != nil {
+		if *open.Settings() != settings {
+			open.SetSettings(settings)
+		}
+		return open, nil
+	}
+	tp := kafka.TopicPartition{Topic: t.Name, Partition: i}
+	log, err := b.dirs.OpenLog(tp, t.ID, settings)
+	if err != nil {
+		return nil, fmt.Errorf("broker: opening %s: %w", tp, err)
+	}
+	return partition.New(b.env, log, t.ID, settings), nil
+}
+
+// lead takes up leadership of an epoch that is new.
+func (b *Broker) lead(p *partition.Partition, image *meta.PartitionImage) error {
+	if image.Leader != b.cfg.NodeID || image.LeaderEpoch <= p.Epoch() {
+		return nil
+	}
+	return p.Lead(replica.Leadership{Epoch: image.LeaderEpoch, ISR: image.ISR})
+}
+
+// removeTopic closes the topic's partitions and marks their directories for
+// removal. What a crash leaves undone is finished at the next start.
+func (b *Broker) removeTopic(id kafka.TopicID) {
+	topic := b.table.Remove(id)
+	if topic == nil {
+		return
+	}
+	for _, p := range topic.Partitions {
+		if p == nil {
+			continue
+		}
+		p.Close()
+		if err := b.dirs.DeleteLog(p.Name()); err != nil {
+			b.log.Error("a partition was not removed", "partition", p.Name().String(), "err", err)
+		}
+	}
+	b.chores.removeSoon()
+}

@@ -1,0 +1,150 @@
+package broker
+
+import (
+	"sync"
+	"time"
+)
+
+// chores are the periodic tasks of a broker. One goroutine does them one after
+// the other, with one timer for the next that is due, so that an idle broker is
+// idle.
+type chores struct {
+	broker *Broker
+	tasks  []*chore
+	wake   chan struct{}
+	quit   chan struct{}
+	done   chan struct{}
+	once   sync.Once
+
+	mu     sync.Mutex
+	remove time.Time // when to remove deleted files; zero: nothing to remove
+}
+
+// chore is one task.
+type chore struct {
+	name  string
+	every time.Duration
+	due   time.Time
+	run   func() error
+}
+
+func startChores(b *Broker) *chores {
+	c := &chores{broker: b, wake: make(chan struct{}, 1), quit: make(chan struct{}), done: make(chan struct{})}
+	checkpoints := min(b.cfg.FlushOffsetCheckpointIntervalMs, b.cfg.FlushStartOffsetCheckpointIntervalMs)
+	c.add("retention", b.cfg.RetentionCheckIntervalMs, c.retain)
+	c.add("checkpoints", checkpoints, b.dirs.Checkpoint)
+	c.add("producer expiry", b.cfg.ProducerIDExpirationCheckIntervalMs, c.expireProducers)
+	go c.loop()
+	return c
+}
+
+func (c *chores) add(name string, everyMs int64, run func() error) {
+	if everyMs <= 0 {
+		return
+	}
+	every := time.Duration(everyMs) * time.Millisecond
+	c.tasks = append(c.tasks, &chore{name: name, every: every, due: time.Now().Add(every), run: run})
+}
+
+func (c *chores) loop() {
+	defer close(c.done)
+	for {
+		timer := time.NewTimer(time.Until(c.next()))
+		select {
+		case <-timer.C:
+		case <-c.wake:
+		case <-c.quit:
+			timer.Stop()
+			return
+		}
+		timer.Stop()
+		c.runDue(time.Now())
+	}
+}
+
+// next is when something is due.
+func (c *chores) next() time.Time {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	next := c.remove
+	for _, t := range c.tasks {
+		if next.IsZero() || t.due.Before(next) {
+			next = t.due
+		}
+	}
+	if next.IsZero() {
+		return time.Now().Add(time.Hour)
+	}
+	return next
+}
+
+func (c *chores) runDue(now time.Time) {
+	for _, t := range c.tasks {
+		if now.Before(t.due) {
+			continue
+		}
+		t.due = now.Add(t.every)
+		if err := t.run(); err != nil {
+			c.broker.log.Error(t.name+" failed", "err", err)
+		}
+	}
+	c.mu.Lock()
+	due := !c.remove.IsZero() && !now.Before(c.remove)
+	if due {
+		c.remove = time.Time{}
+	}
+	c.mu.Unlock()
+	if !due {
+		return
+	}
+	if err := c.broker.dirs.RemoveDeleted(); err != nil {
+		c.broker.log.Error("removing deleted files failed", "err", err)
+	}
+}
+
+// retain applies retention to every partition.
+func (c *chores) retain() error {
+	deleted := 0
+	for _, p := range c.broker.table.All() {
+		n, err := p.Retain(c.broker.now().WallMs)
+		if err != nil {
+			c.broker.log.Error("retention failed", "partition", p.Name().String(), "err", err)
+		}
+		deleted += n
+	}
+	if deleted > 0 {
+		c.removeSoon()
+	}
+	return nil
+}
+
+func (c *chores) expireProducers() error {
+	now := c.broker.now().WallMs
+	for _, p := range c.broker.table.All() {
+		p.Log().ExpireProducers(now, c.broker.cfg.ProducerIDExpirationMs)
+	}
+	return nil
+}
+
+// removeSoon has deleted files removed after log.segment.delete.delay.ms. During
+// the start nothing has to be scheduled.
+func (c *chores) removeSoon() {
+	if c == nil {
+		return
+	}
+	c.mu.Lock()
+	if c.remove.IsZero() {
+		c.remove = time.Now().Add(time.Duration(c.broker.cfg.SegmentDeleteDelayMs) * time.Millisecond)
+	}
+	c.mu.Unlock()
+	select {
+	case c.wake <- struct{}{}:
+	default:
+	}
+}
+
+// stop ends the goroutine; a task that runs is finished first.
+func (c *chores) stop() {
+	c.once.Do(func() { close(c.quit) })
+	<-c.done
+}

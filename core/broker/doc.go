@@ -1,0 +1,36 @@
+// Package broker is one broker process: it puts the rooms together, starts and
+// stops them, and owns every goroutine and timer that serves clients.
+//
+// It owns the order of start and stop, the dispatch table of API keys, what
+// happens on this broker when metadata is committed, and the periodic tasks. It
+// never decides what is committed (replica), what the metadata becomes
+// (controller), or how bytes lie on disk (seglog). Callers: cmd, tests.
+//
+// Sub-packages, lowest first:
+//
+//	serve       connections: one reader each, answers in order, bounds
+//	partition   one partition: log and machine joined, flusher, waiters; the table
+//	logapi      Produce, Fetch, ListOffsets
+//	topicapi    Metadata, CreateTopics, DeleteTopics
+//	clusterapi  ApiVersions, InitProducerId
+//	metalog     __cluster_metadata-0 with its controller
+//	logdirs     log.dirs: lock, meta.properties, which directory holds what
+//
+// # Start
+//
+//	lock and open log.dirs, meta.properties
+//	-> replay the metadata log -> open and recover every partition, take up leadership
+//	-> listen -> register the broker -> accept
+//
+// Nothing is answered before the broker's own view of the metadata is complete
+// (P11). Stop goes the other way: no new requests, pending answers, flush and
+// close logs, checkpoints, clean-shutdown marker, unlock.
+//
+// # Natively only
+//
+//	logdirs/lock_native.go  flock on .lock
+//	serve/sink_native.go    sendfile of record bytes
+//	serve/tune_native.go    socket buffer sizes
+//
+// None of them carries a promise of durability or order.
+package broker

@@ -1,0 +1,270 @@
+package logapi
+
+import (
+	"fmt"
+	"sync"
+
+	"trialog/core/broker/partition"
+	"trialog/core/broker/serve"
+	"trialog/core/config"
+	"trialog/core/kafka"
+	"trialog/core/record"
+	"trialog/core/wire"
+)
+
+// produceAnswer is a Produce request with its outcomes. It is reused.
+type produceAnswer struct {
+	req         wire.ProduceRequest
+	correlation int32
+	pool        *wire.Pool
+	frame       wire.Frame // kept while the answer waits
+
+	// What the answer waits for.
+	kind     partition.Kind
+	deadline int64
+	waits    []produceWait
+	watch    partition.Watch // of the first wait that is not over
+}
+
+// produceWait is a batch that was appended but may not be acknowledged yet.
+type produceWait struct {
+	partition *partition.Partition
+	next      kafka.Offset
+	entry     int // index into req.Partitions
+}
+
+// producePending is an answer that has to wait.
+type producePending struct{ *produceAnswer }
+
+var produceAnswers = sync.Pool{New: func() any { return new(produceAnswer) }}
+
+// Produce appends the batches of a request, each partition on its own: one may be
+// refused while others are written.
+func (a *API) Produce(rq *serve.Request) (serve.Answer, error) {
+	pa := produceAnswers.Get().(*produceAnswer)
+	pa.pool, pa.correlation = rq.Pool(), rq.Header.CorrelationID
+	if err := pa.req.Parse(rq.Header.Version, rq.Body); err != nil {
+		pa.Drop()
+		return nil, err
+	}
+	pa.deadline = rq.Now.MonoNs + nsOfMs(pa.req.TimeoutMs)
+	pa.kind = partition.Acked
+	if pa.req.Acks == kafka.AcksAll {
+		pa.kind = partition.HW
+	}
+	for i := range pa.req.Topics {
+		a.produceTopic(rq, pa, &pa.req.Topics[i])
+	}
+	if pa.req.Acks == kafka.AcksNone {
+		err := pa.firstError()
+		pa.Drop()
+		return nil, err
+	}
+	if len(pa.waits) == 0 {
+		return pa, nil
+	}
+	return pa.park(rq)
+}
+
+// firstError is what ends the connection of a producer that asked for no
+// answers: it then refreshes its metadata, as with Kafka.
+func (pa *produceAnswer) firstError() error {
+	for i := range pa.req.Partitions {
+		if p := &pa.req.Partitions[i]; p.ErrorCode != 0 {
+			return fmt.Errorf("broker: produce with acks=0 to partition %d: %w", p.Index, kafka.ErrorCode(p.ErrorCode))
+		}
+	}
+	return nil
+}
+
+func (pa *produceAnswer) park(rq *serve.Request) (serve.Answer, error) {
+	pa.frame = rq.TakeFrame()
+	if n := len(pa.req.Partitions); n >= chargeFrom && !pa.frame.Charge(int64(n)*entryBytes, rq.Gone()) {
+		pa.Drop()
+		return nil, fmt.Errorf("broker: produce to %d partitions: %w", n, wire.ErrBudget)
+	}
+	return producePending{pa}, nil
+}
+
+func (a *API) produceTopic(rq *serve.Request, pa *produceAnswer, t *wire.ProduceTopic) {
+	topic := a.Table.Topic(t.Name)
+	for i := t.First; i < t.First+t.Count; i++ {
+		entry := &pa.req.Partitions[i]
+		p := topic.Partition(entry.Index)
+		code, message := a.producePartition(rq, pa, p, i)
+		entry.ErrorCode = int16(code)
+		if code == kafka.ErrNone {
+			continue
+		}
+		entry.ErrorMessage = message
+		if code == kafka.ErrKafkaStorageError && pa.req.Version < 4 {
+			entry.ErrorCode = int16(kafka.ErrNotLeaderOrFollower) // older clients do not know 56
+		}
+	}
+}
+
+// producePartition appends one batch and notes what to wait for.
+func (a *API) producePartition(rq *serve.Request, pa *produceAnswer, p *partition.Partition, i int) (kafka.ErrorCode, string) {
+	entry := &pa.req.Partitions[i]
+	switch {
+	case pa.req.Acks < kafka.AcksAll || pa.req.Acks > kafka.AcksLeader:
+		return kafka.ErrInvalidRequiredAcks, ""
+	case p == nil || p.State() == partition.Gone:
+		return kafka.ErrUnknownTopicOrPartition, ""
+	}
+	entry.LogStartOffset = p.Log().StartOffset()
+	if code, message := checkBatch(entry.Records, p.Settings(), pa.req.Version, rq.Now); code != kafka.ErrNone {
+		entry.LogStartOffset = kafka.NoOffset
+		return code, message
+	}
+	if p.Settings().LogAppendTime {
+		record.SetLogAppendTime(entry.Records, rq.Now.WallMs)
+		entry.LogAppendTime = rq.Now.WallMs
+	}
+	if !a.AckAfterAppend {
+		return appendLate(rq, p, entry)
+	}
+	out, err := p.Append(entry.Records, rq.Now)
+	if err != nil {
+		return kafka.ErrKafkaStorageError, err.Error()
+	}
+	if out.Code != kafka.ErrNone {
+		return out.Code, ""
+	}
+	entry.BaseOffset = out.Base
+	if pa.req.Acks != kafka.AcksNone && p.Progress(pa.kind) < out.Next {
+		pa.waits = append(pa.waits, produceWait{partition: p, next: out.Next, entry: i})
+	}
+	return kafka.ErrNone, ""
+}
+
+// appendLate is what rule broker.ack-after-append forbids: the answer leaves with
+// a predicted offset.
+func appendLate(rq *serve.Request, p *partition.Partition, entry *wire.ProducePartition) (kafka.ErrorCode, string) {
+	out, err := p.AppendLate(entry.Records, rq.Now)
+	if err != nil {
+		return kafka.ErrKafkaStorageError, err.Error()
+	}
+	entry.BaseOffset = out.Base
+	return kafka.ErrNone, ""
+}
+
+// checkBatch refuses what no log may hold, with Kafka's codes (LogValidator).
+func checkBatch(b []byte, settings *config.Topic, version int16, now kafka.Now) (kafka.ErrorCode, string) {
+	h, err := record.ParseHeader(b)
+	if err == nil && h.Size() < len(b) {
+		return kafka.ErrInvalidRecord, fmt.Sprintf("%d bytes follow the first batch: a request carries one batch for each partition", len(b)-h.Size())
+	}
+	if len(b) > int(settings.MaxMessageBytes) {
+		return kafka.ErrMessageTooLarge, fmt.Sprintf("batch of %d bytes is over max.message.bytes=%d", len(b), settings.MaxMessageBytes)
+	}
+	if len(b) == 0 {
+		return kafka.ErrInvalidRecord, "no batch"
+	}
+	h, err = record.ValidateProduce(b)
+	switch {
+	case err != nil:
+		return record.Code(err), err.Error()
+	case h.Codec() == record.Zstd && version < 7:
+		return kafka.ErrUnsupportedCompressionType, "zstd needs Produce v7"
+	case h.IsTransactional():
+		return kafka.ErrInvalidTxnState, "no transaction is open"
+	}
+	return checkTimestamps(&h, settings, now)
+}
+
+// checkTimestamps trusts the header's times: records are not decompressed.
+func checkTimestamps(h *record.Header, settings *config.Topic, now kafka.Now) (kafka.ErrorCode, string) {
+	if settings.LogAppendTime || h.MaxTimestamp == kafka.NoTimestamp {
+		return kafka.ErrNone, ""
+	}
+	if ahead := h.MaxTimestamp - now.WallMs; ahead > settings.TimestampAfterMaxMs {
+		return kafka.ErrInvalidTimestamp, fmt.Sprintf("timestamp %d is %d ms ahead of the broker's clock", h.MaxTimestamp, ahead)
+	}
+	if behind := now.WallMs - h.BaseTimestamp; behind > settings.TimestampBeforeMaxMs {
+		return kafka.ErrInvalidTimestamp, fmt.Sprintf("timestamp %d is %d ms behind the broker's clock", h.BaseTimestamp, behind)
+	}
+	return kafka.ErrNone, ""
+}
+
+// over reports that a wait has an outcome.
+func (pa *produceAnswer) over(w *produceWait) bool {
+	return w.partition.Progress(pa.kind) >= w.next || w.partition.State() != partition.Online
+}
+
+// Arm waits for one partition at a time: all of them must be over.
+func (pa producePending) Arm(waker *serve.Waker) bool {
+	for i := range pa.waits {
+		w := &pa.waits[i]
+		if pa.over(w) {
+			continue
+		}
+		w.partition.Watch(&pa.watch, pa.kind, w.next, waker)
+		if !pa.over(w) {
+			return false
+		}
+		pa.watch.Stop()
+	}
+	return true
+}
+
+// Disarm takes the watch back.
+func (pa producePending) Disarm() { pa.watch.Stop() }
+
+// Deadline is the request's timeout.
+func (pa producePending) Deadline() int64 { return pa.deadline }
+
+// Impatient is false: the batches are in the log, their answer is worth a flush.
+func (pa producePending) Impatient() bool { return false }
+
+// Resolve gives every wait its outcome. A batch that timed out is in the log all
+// the same (P06, P12): its offset stays in the answer.
+func (pa producePending) Resolve(serve.Reason) {
+	for i := range pa.waits {
+		w := &pa.waits[i]
+		entry := &pa.req.Partitions[w.entry]
+		switch {
+		case w.partition.Progress(pa.kind) >= w.next:
+		case w.partition.State() == partition.Failed:
+			entry.ErrorCode = int16(kafka.ErrKafkaStorageError)
+		case w.partition.State() == partition.Gone:
+			entry.ErrorCode = int16(kafka.ErrUnknownTopicOrPartition)
+		default:
+			entry.ErrorCode = int16(kafka.ErrRequestTimedOut)
+		}
+	}
+}
+
+// Send encodes and writes the response.
+func (pa *produceAnswer) Send(to *serve.Sink) error {
+	size := 64 + 64*len(pa.req.Partitions) // a guess: names and messages come on top
+	buf := pa.pool.Get(size)
+	b := wire.BeginResponse(buf.B[:0], wire.KeyProduce, pa.req.Version, pa.correlation)
+	b = wire.AppendProduceResponse(b, &pa.req)
+	wire.EndFrame(b, 0, 0)
+	err := to.WriteAll(b)
+	pa.pool.Put(buf)
+	pa.Drop()
+	return err
+}
+
+// Drop gives everything back.
+func (pa *produceAnswer) Drop() {
+	pa.frame.Release()
+	for i := range pa.waits {
+		pa.waits[i].partition = nil
+	}
+	for i := range pa.req.Partitions {
+		pa.req.Partitions[i].Records, pa.req.Partitions[i].ErrorMessage = nil, ""
+	}
+	for i := range pa.req.Topics {
+		pa.req.Topics[i].Name = nil
+	}
+	pa.waits = pa.waits[:0]
+	if cap(pa.req.Partitions) > chargeFrom*16 {
+		pa.req = wire.ProduceRequest{} // an unusually wide request does not stay in the pool
+	}
+	produceAnswers.Put(pa)
+}
+
+var _ serve.Pending = producePending{}

@@ -1,0 +1,13 @@
+// Package logdirs is the entries of log.dirs together: who owns them, which one
+// holds which partition.
+//
+// It owns the lock file, meta.properties and its checks, and the choice of a
+// directory for a new partition. It never looks into a log (package seglog does)
+// and knows no topic beyond its name and id. Caller: package broker.
+//
+// # Files, in each directory
+//
+//	.lock                 held while a broker uses the directory (natively only)
+//	meta.properties       cluster id, node id, directory id
+//	and those of package seglog
+package logdirs

@@ -1,0 +1,309 @@
+package partition
+
+import (
+	"fmt"
+	"log/slog"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"trialog/core/config"
+	"trialog/core/event"
+	"trialog/core/kafka"
+	"trialog/core/replica"
+	"trialog/core/seglog"
+)
+
+// Env is what all partitions of a broker share.
+type Env struct {
+	Node  kafka.NodeID
+	Now   func() kafka.Now
+	Emit  func(event.Event) // nil: no events
+	Log   *slog.Logger
+	Rules replica.Rules
+}
+
+// State is whether a partition can be used.
+type State int32
+
+// States.
+const (
+	Online State = iota // leads
+	Failed              // its log failed: no more appends, reads go on
+	Gone                // deleted, or closed with the broker
+)
+
+// Partition is one partition on this broker. All methods may be called from any
+// goroutine.
+type Partition struct {
+	name kafka.TopicPartition
+	id   kafka.TopicID
+	env  *Env
+	log  *seglog.Log
+
+	settings atomic.Pointer[config.Topic]
+	status   atomic.Int32
+	epoch    atomic.Int32
+	acked    atomic.Int64
+	hw       atomic.Int64
+	stable   atomic.Int64 // the last stable offset
+	visible  atomic.Int64 // the end for consumers that read uncommitted
+
+	order sync.Mutex
+	late  lateQueue
+
+	state    sync.Mutex
+	machine  *replica.Replica
+	effects  []replica.Effect
+	watches  []*Watch
+	flushTo  kafka.Offset
+	flushing bool
+	idle     *sync.Cond // signalled when the flusher ends
+	timer    *time.Timer
+}
+
+// New wraps an open log. The partition is of no use before Lead.
+func New(env *Env, log *seglog.Log, id kafka.TopicID, settings config.Topic) *Partition {
+	p := &Partition{name: log.Partition(), id: id, env: env, log: log, machine: replica.New(machineConfig(env, &settings))}
+	p.settings.Store(&settings)
+	p.idle = sync.NewCond(&p.state)
+	p.epoch.Store(kafka.NoLeaderEpoch)
+	return p
+}
+
+func machineConfig(env *Env, s *config.Topic) replica.Config {
+	return replica.Config{Node: env.Node, FlushMessages: s.FlushMessages, FlushMs: s.FlushMs, Rules: env.Rules}
+}
+
+// Name is the topic and partition.
+func (p *Partition) Name() kafka.TopicPartition { return p.name }
+
+// ID is the topic's id.
+func (p *Partition) ID() kafka.TopicID { return p.id }
+
+// Log is the partition's log, for reading.
+func (p *Partition) Log() *seglog.Log { return p.log }
+
+// Settings is the topic's settings, read-only.
+func (p *Partition) Settings() *config.Topic { return p.settings.Load() }
+
+// State is whether the partition can be used.
+func (p *Partition) State() State { return State(p.status.Load()) }
+
+// Epoch is the leader epoch.
+func (p *Partition) Epoch() kafka.LeaderEpoch { return p.epoch.Load() }
+
+// HighWatermark is the HW.
+func (p *Partition) HighWatermark() kafka.Offset { return p.hw.Load() }
+
+// LastStable is the last stable offset.
+func (p *Partition) LastStable() kafka.Offset { return p.stable.Load() }
+
+// CheckEpoch compares the current leader epoch of a request (KIP-320).
+func (p *Partition) CheckEpoch(epoch kafka.LeaderEpoch) kafka.ErrorCode {
+	if epoch == kafka.NoLeaderEpoch {
+		return kafka.ErrNone
+	}
+	p.state.Lock()
+	defer p.state.Unlock()
+	return p.machine.CheckEpoch(epoch)
+}
+
+// EndKnown reports that the end offset may be told to consumers (KIP-207).
+func (p *Partition) EndKnown() bool {
+	p.state.Lock()
+	defer p.state.Unlock()
+	return p.machine.EndKnown()
+}
+
+// VisibleTo is the end of what a fetch may return. Only consumers are served
+// without a lock; with one replica nobody else should ask.
+func (p *Partition) VisibleTo(reader kafka.NodeID, isolation int8) kafka.Offset {
+	switch {
+	case reader != kafka.ConsumerReplica:
+		p.state.Lock()
+		defer p.state.Unlock()
+		return p.machine.VisibleTo(reader, isolation)
+	case isolation == kafka.ReadCommitted:
+		return min(p.visible.Load(), p.stable.Load())
+	default:
+		return p.visible.Load()
+	}
+}
+
+// Lead takes up leadership: the epoch becomes durable, the event is written, the
+// machine takes over.
+func (p *Partition) Lead(l replica.Leadership) error {
+	p.order.Lock()
+	defer p.order.Unlock()
+	if err := p.log.StartEpoch(l.Epoch); err != nil {
+		return fmt.Errorf("broker: %s: leader epoch %d: %w", p.name, l.Epoch, err)
+	}
+	l.LogStart, l.LEO = p.log.StartOffset(), p.log.EndOffset()
+	l.Flushed, l.HW = p.log.FlushedTo(), p.log.HighWatermark()
+	p.emit(event.Event{Kind: event.Leader, Epoch: l.Epoch, Next: l.LEO})
+	p.step(func(now kafka.Now, out []replica.Effect) []replica.Effect {
+		p.epoch.Store(l.Epoch)
+		return p.machine.BecomeLeader(now, l, out)
+	})
+	return nil
+}
+
+func (p *Partition) emit(e event.Event) {
+	if p.env.Emit == nil {
+		return
+	}
+	e.Node, e.Topic, e.Partition = p.env.Node, p.name.Topic, p.name.Partition
+	p.env.Emit(e)
+}
+
+// step runs one step of the machine, does its effects in order, publishes the
+// numbers and wakes those who waited for them.
+func (p *Partition) step(run func(now kafka.Now, out []replica.Effect) []replica.Effect) {
+	p.state.Lock()
+	defer p.state.Unlock()
+	p.stepLocked(run)
+}
+
+func (p *Partition) stepLocked(run func(now kafka.Now, out []replica.Effect) []replica.Effect) {
+	if p.State() == Gone {
+		return
+	}
+	p.effects = run(p.env.Now(), p.effects[:0])
+	for _, e := range p.effects {
+		p.do(e)
+	}
+	p.acked.Store(p.machine.AckedLocal())
+	p.hw.Store(p.machine.HW())
+	p.stable.Store(p.machine.LSO())
+	p.visible.Store(p.machine.VisibleTo(kafka.ConsumerReplica, kafka.ReadUncommitted))
+	p.wake()
+}
+
+func (p *Partition) do(e replica.Effect) {
+	switch e.Kind {
+	case replica.Flush:
+		p.flushTo = max(p.flushTo, e.Offset)
+		if !p.flushing {
+			p.flushing = true
+			go p.flush()
+		}
+	case replica.AdvanceHW:
+		p.emit(event.Event{Kind: event.HW, Epoch: p.epoch.Load(), Offset: e.Offset})
+		p.log.SetHighWatermark(e.Offset)
+	case replica.AckLocal: // published after the effects
+	case replica.SetTimer:
+		p.setTimer(e)
+	case replica.StopTimer:
+		if p.timer != nil {
+			p.timer.Stop()
+		}
+	default:
+		panic(fmt.Sprintf("broker: %s: unknown effect %s", p.name, e))
+	}
+}
+
+func (p *Partition) setTimer(e replica.Effect) {
+	wait := time.Duration(e.At - p.env.Now().MonoNs)
+	if p.timer != nil {
+		p.timer.Reset(wait)
+		return
+	}
+	p.timer = time.AfterFunc(wait, func() {
+		p.step(func(_ kafka.Now, out []replica.Effect) []replica.Effect { return p.machine.Expired(e.Timer, out) })
+	})
+}
+
+// flush is the partition's flusher: it runs while a flush is wanted, beside
+// appends. Everyone who appended while one fsync ran is served by the next.
+func (p *Partition) flush() {
+	p.state.Lock()
+	defer p.state.Unlock()
+	for p.State() == Online && p.flushTo > p.machine.FlushedTo() {
+		to := p.flushTo
+		p.state.Unlock()
+		err := p.log.Flush(to)
+		p.state.Lock()
+		if err != nil {
+			p.failLocked(err)
+			break
+		}
+		p.stepLocked(func(now kafka.Now, out []replica.Effect) []replica.Effect {
+			return p.machine.Flushed(now, min(p.log.FlushedTo(), p.machine.LEO()), out)
+		})
+	}
+	p.flushing = false
+	p.idle.Broadcast()
+}
+
+// fail notes that the log failed; once.
+func (p *Partition) fail(err error) {
+	p.state.Lock()
+	defer p.state.Unlock()
+	p.failLocked(err)
+}
+
+func (p *Partition) failLocked(err error) {
+	if p.status.CompareAndSwap(int32(Online), int32(Failed)) {
+		p.env.Log.Error("log failed; it takes no more appends until the broker is restarted", "partition", p.name.String(), "err", err)
+	}
+	p.wakeAll()
+}
+
+// SetSettings replaces the topic's settings.
+func (p *Partition) SetSettings(s config.Topic) {
+	p.settings.Store(&s)
+	p.log.SetSettings(s)
+	p.step(func(now kafka.Now, out []replica.Effect) []replica.Effect {
+		return p.machine.SetConfig(now, machineConfig(p.env, &s), out)
+	})
+}
+
+// Retain applies retention at the wall time and reports how many segments were
+// deleted.
+func (p *Partition) Retain(nowMs int64) (int, error) {
+	n, err := p.log.Retain(nowMs)
+	if n > 0 {
+		p.step(func(_ kafka.Now, out []replica.Effect) []replica.Effect {
+			return p.machine.LogStartMoved(p.log.StartOffset(), out)
+		})
+	}
+	return n, err
+}
+
+// Close ends all use of the partition: waiters are woken and find it gone, the
+// flusher ends. The log stays open; it is its directory's.
+func (p *Partition) Close() {
+	p.order.Lock()
+	defer p.order.Unlock()
+	p.late.drain(p)
+	p.end()
+}
+
+// Cut is Close as in a crash: batches that were answered too early are lost.
+func (p *Partition) Cut() {
+	p.order.Lock()
+	defer p.order.Unlock()
+	p.late.batches = nil
+	p.end()
+}
+
+func (p *Partition) end() {
+	p.state.Lock()
+	defer p.state.Unlock()
+	p.status.Store(int32(Gone))
+	if p.timer != nil {
+		p.timer.Stop()
+	}
+	p.wakeAll()
+	for p.flushing {
+		p.idle.Wait()
+	}
+}
+
+// String is the machine's line.
+func (p *Partition) String() string {
+	p.state.Lock()
+	defer p.state.Unlock()
+	return p.name.String() + " " + p.machine.String()
+}

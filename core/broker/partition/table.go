@@ -1,0 +1,100 @@
+package partition
+
+import (
+	"cmp"
+	"slices"
+	"sync"
+
+	"trialog/core/kafka"
+)
+
+// Table is the partitions of this broker by topic. Lookups cost no allocation.
+type Table struct {
+	mu     sync.RWMutex
+	byName map[string]*Topic
+	byID   map[kafka.TopicID]*Topic
+}
+
+// Topic is one topic's partitions on this broker; read-only once it is in the
+// table.
+type Topic struct {
+	Name       string
+	ID         kafka.TopicID
+	Partitions []*Partition // by partition; nil where this broker has none
+}
+
+// Partition is one of them, or nil.
+func (t *Topic) Partition(i kafka.PartitionID) *Partition {
+	if t == nil || i < 0 || int(i) >= len(t.Partitions) {
+		return nil
+	}
+	return t.Partitions[i]
+}
+
+// NewTable makes an empty table.
+func NewTable() *Table {
+	return &Table{byName: map[string]*Topic{}, byID: map[kafka.TopicID]*Topic{}}
+}
+
+// Topic finds by name, or nil. The name may alias a request.
+func (t *Table) Topic(name []byte) *Topic {
+	t.mu.RLock()
+	defer t.mu.RUnlock()
+	return t.byName[string(name)]
+}
+
+// TopicNamed finds by name, or nil.
+func (t *Table) TopicNamed(name string) *Topic {
+	t.mu.RLock()
+	defer t.mu.RUnlock()
+	return t.byName[name]
+}
+
+// TopicByID finds by id, or nil.
+func (t *Table) TopicByID(id kafka.TopicID) *Topic {
+	t.mu.RLock()
+	defer t.mu.RUnlock()
+	return t.byID[id]
+}
+
+// Put adds a topic, or replaces the one of that name.
+func (t *Table) Put(topic *Topic) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	if old := t.byName[topic.Name]; old != nil {
+		delete(t.byID, old.ID)
+	}
+	t.byName[topic.Name] = topic
+	t.byID[topic.ID] = topic
+}
+
+// Remove takes a topic out and returns it; nil when it is not there.
+func (t *Table) Remove(id kafka.TopicID) *Topic {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	topic := t.byID[id]
+	if topic == nil {
+		return nil
+	}
+	delete(t.byID, id)
+	delete(t.byName, topic.Name)
+	return topic
+}
+
+// All is all partitions, sorted by name.
+func (t *Table) All() []*Partition {
+	t.mu.RLock()
+	defer t.mu.RUnlock()
+	var all []*Partition
+	for _, topic := range t.byName {
+		for _, p := range topic.Partitions {
+			if p != nil {
+				all = append(all, p)
+			}
+		}
+	}
+	slices.SortFunc(all, func(a, b *Partition) int {
+		return cmp.Or(cmp.Compare(a.name.Topic, b.name.Topic), cmp.Compare(a.name.Partition, b.name.Partition))
+	})
+	return all
+}

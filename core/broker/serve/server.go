@@ -1,0 +1,209 @@
+package serve
+
+import (
+	"context"
+	"errors"
+	"log/slog"
+	"net"
+	"slices"
+	"sync"
+	"time"
+
+	"trialog/core/kafka"
+	"trialog/core/wire"
+)
+
+// Limits bound what peers may cost. All are Kafka's settings.
+type Limits struct {
+	FrameMax            int           // socket.request.max.bytes
+	RequestBytes        int64         // bytes of requests held at one time
+	RequestsMax         int           // queued.max.requests: requests being handled at one time
+	ConnectionsMax      int           // max.connections
+	ConnectionsPerIPMax int           // max.connections.per.ip
+	IdleMax             time.Duration // connections.max.idle.ms; 0 or less: never
+	SendBuffer          int           // socket.send.buffer.bytes; -1: the system's
+	ReceiveBuffer       int           // socket.receive.buffer.bytes; -1: the system's
+}
+
+// sweepsPerIdle is how often a connection is looked at within IdleMax.
+const sweepsPerIdle = 4
+
+// Server accepts connections and serves the rows.
+type Server struct {
+	rows   [64]*Row
+	limits Limits
+	log    *slog.Logger
+	now    func() kafka.Now
+	pool   wire.Pool
+	budget *wire.Budget
+	slots  chan struct{}
+
+	mu        sync.Mutex
+	listeners []net.Listener
+	conns     []*conn // in order of arrival
+	perIP     map[string]int
+	stopping  bool
+	idle      *time.Timer
+	accepting sync.WaitGroup
+	serving   sync.WaitGroup
+}
+
+// NewServer makes a server that answers with rows.
+func NewServer(rows []Row, limits Limits, log *slog.Logger, now func() kafka.Now) *Server {
+	s := &Server{
+		limits: limits, log: slog.New(&limitHandler{Handler: log.Handler(), state: new(limitState), now: now}), now: now,
+		budget: wire.NewBudget(limits.RequestBytes), slots: make(chan struct{}, limits.RequestsMax), perIP: map[string]int{},
+	}
+	for i := range rows {
+		s.rows[rows[i].Key] = &rows[i]
+	}
+	if limits.IdleMax > 0 {
+		s.idle = time.AfterFunc(limits.IdleMax/sweepsPerIdle, s.sweep)
+	}
+	return s
+}
+
+// row is never nil: frames of unknown keys were refused before.
+func (s *Server) row(key int16) *Row { return s.rows[key] }
+
+// HeldBytes is the request memory in use, for tests and metrics.
+func (s *Server) HeldBytes() int64 { return s.budget.Used() }
+
+// Connections is how many connections are open.
+func (s *Server) Connections() int {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return len(s.conns)
+}
+
+// Serve accepts from l in a goroutine of its own until Stop.
+func (s *Server) Serve(l net.Listener, name string) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.listeners = append(s.listeners, l)
+	s.accepting.Add(1)
+	go s.accept(l, name)
+}
+
+// accept survives what accepting may fail with, EMFILE for one: it waits and
+// tries again.
+func (s *Server) accept(l net.Listener, name string) {
+	defer s.accepting.Done()
+	const pauseMax = time.Second
+	pause := 5 * time.Millisecond
+	for {
+		nc, err := l.Accept()
+		if errors.Is(err, net.ErrClosed) {
+			return
+		}
+		if err != nil {
+			if s.isStopping() {
+				return
+			}
+			s.log.Warn("accept failed", "listener", name, "err", err)
+			time.Sleep(pause)
+			pause = min(2*pause, pauseMax)
+			continue
+		}
+		pause = 5 * time.Millisecond
+		s.admit(nc, name)
+	}
+}
+
+func (s *Server) isStopping() bool {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.stopping
+}
+
+// admit starts a connection, or closes it at once when there are too many.
+func (s *Server) admit(nc net.Conn, listener string) {
+	tune(nc, s.limits)
+	c := newConn(s, nc, listener)
+	s.mu.Lock()
+	refused := s.stopping || len(s.conns) >= s.limits.ConnectionsMax || s.perIP[c.session.Host] >= s.limits.ConnectionsPerIPMax
+	if !refused {
+		s.conns = append(s.conns, c)
+		s.perIP[c.session.Host]++
+		s.serving.Add(1)
+	}
+	open := len(s.conns)
+	s.mu.Unlock()
+	if refused {
+		_ = nc.Close()
+		s.log.Warn("connection refused: too many", "host", c.session.Host, "open", open)
+		return
+	}
+	go c.serve()
+}
+
+// closed forgets a connection.
+func (s *Server) closed(c *conn, err error) {
+	defer s.serving.Done()
+	s.mu.Lock()
+	if i := slices.Index(s.conns, c); i >= 0 {
+		s.conns = slices.Delete(s.conns, i, i+1)
+	}
+	if s.perIP[c.session.Host]--; s.perIP[c.session.Host] <= 0 {
+		delete(s.perIP, c.session.Host)
+	}
+	s.mu.Unlock()
+	switch {
+	case isProtocol(err):
+		s.log.Warn("connection closed", "host", c.session.Host, "client", c.session.ClientID, "err", err)
+	case !isQuiet(err):
+		s.log.Debug("connection ended", "host", c.session.Host, "client", c.session.ClientID, "err", err)
+	}
+}
+
+// sweep looks at every connection once.
+func (s *Server) sweep() {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.stopping {
+		return
+	}
+	for _, c := range s.conns {
+		c.sweep(sweepsPerIdle)
+	}
+	s.idle.Reset(s.limits.IdleMax / sweepsPerIdle)
+}
+
+// Stop ends all connections: nothing more is accepted or read, what was asked is
+// answered; when ctx ends, connections are cut. It returns when no handler runs.
+func (s *Server) Stop(ctx context.Context) error {
+	conns := s.stopAccepting()
+	for _, c := range conns {
+		c.end()
+	}
+	done := make(chan struct{})
+	go func() {
+		s.serving.Wait()
+		close(done)
+	}()
+	select {
+	case <-done:
+		return nil
+	case <-ctx.Done():
+	}
+	for _, c := range conns {
+		c.cut()
+	}
+	<-done
+	return ctx.Err()
+}
+
+func (s *Server) stopAccepting() []*conn {
+	s.mu.Lock()
+	s.stopping = true
+	if s.idle != nil {
+		s.idle.Stop()
+	}
+	for _, l := range s.listeners {
+		_ = l.Close()
+	}
+	conns := slices.Clone(s.conns)
+	s.mu.Unlock()
+	s.accepting.Wait()
+	return conns
+}

@@ -1,0 +1,8 @@
+//go:build guest
+
+package serve
+
+import "net"
+
+// tune does nothing: a simulated socket has the buffers that its world gives it.
+func tune(net.Conn, Limits) {}

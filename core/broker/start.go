@@ -1,0 +1,198 @@
+package broker
+
+import (
+	"fmt"
+	"net"
+	"os"
+	"strconv"
+	"time"
+
+	"trialog/core/broker/clusterapi"
+	"trialog/core/broker/logapi"
+	"trialog/core/broker/logdirs"
+	"trialog/core/broker/metalog"
+	"trialog/core/broker/serve"
+	"trialog/core/broker/topicapi"
+	"trialog/core/config"
+	"trialog/core/controller"
+	"trialog/core/kafka"
+	"trialog/core/meta"
+	"trialog/core/seglog"
+	"trialog/core/wire"
+)
+
+// requestBytes is the request memory of a broker: Kafka's
+// queued.max.request.bytes has no limit by default, we have this one.
+const requestBytes = 512 << 20
+
+func (b *Broker) openDirs() (err error) {
+	b.dirs, err = logdirs.Open(logdirs.Config{
+		Paths: b.cfg.LogDirs, ClusterID: b.cfg.ClusterID, NewUUID: metalog.NewUUID, Log: b.log,
+		Dir: seglog.DirConfig{Node: b.cfg.NodeID, Rules: b.rules.Seglog, ProducerRules: b.rules.Producers, Emit: b.emitter()},
+	})
+	return err
+}
+
+// openMetadata replays the metadata log. What it says of removed topics is used
+// to finish removals that a crash interrupted.
+func (b *Broker) openMetadata() error {
+	log, err := b.dirs.OpenMetadata(metalog.Name, b.metadataSettings())
+	if err != nil {
+		return fmt.Errorf("broker: opening %s: %w", metalog.Name, err)
+	}
+	removed := map[kafka.TopicID]bool{}
+	b.meta, err = metalog.Open(log, metalog.Config{
+		Controller: controller.Config{
+			Node: b.cfg.NodeID, NumPartitions: b.cfg.NumPartitions,
+			DefaultReplicationFactor: b.cfg.DefaultReplicationFactor, Rules: b.rules.Controller,
+		},
+		Now: b.now, Emit: b.emitter(), Applied: b.applied,
+	}, func(id kafka.TopicID) { removed[id] = true })
+	if err != nil {
+		return err
+	}
+	return b.finishRemovals(removed)
+}
+
+// finishRemovals runs before partitions are opened: it must not see those that
+// the image has.
+func (b *Broker) finishRemovals(removed map[kafka.TopicID]bool) error {
+	left, err := b.dirs.Strays(removed)
+	if err != nil {
+		return err
+	}
+	image := b.meta.Image()
+	for _, tp := range left {
+		if t := image.Topic(tp.Topic); t == nil || int(tp.Partition) >= len(t.Partitions) {
+			b.log.Warn("a partition on disk belongs to no topic; it is left alone", "partition", tp.String())
+		}
+	}
+	return b.dirs.RemoveDeleted()
+}
+
+// metadataSettings are those of a log that is never cut by retention.
+func (b *Broker) metadataSettings() config.Topic {
+	s := b.cfg.Topic(nil)
+	s.RetentionMs, s.RetentionBytes, s.LogAppendTime = -1, -1, false
+	return s
+}
+
+// openPartitions opens every partition that the image gives to this broker, and
+// takes up leadership if lead says so: before the registration the epochs of the
+// image are those of the process before. A log that cannot be opened ends the
+// start: to serve less than was acknowledged would hide a loss.
+func (b *Broker) openPartitions(lead bool) error {
+	for _, t := range b.meta.Image().Topics() {
+		if err := b.openTopic(t, lead); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// listen binds every listener.
+func (b *Broker) listen() error {
+	for _, l := range b.cfg.Listeners {
+		nl, err := net.Listen("tcp", net.JoinHostPort(l.Host, strconv.Itoa(int(l.Port))))
+		if err != nil {
+			return fmt.Errorf("broker: listener %s: %w", l, err)
+		}
+		b.listeners = append(b.listeners, nl)
+	}
+	return nil
+}
+
+// register tells the controller that this process is there, under which
+// addresses, and takes up what follows from it.
+func (b *Broker) register() error {
+	answer, err := b.meta.Submit(&controller.RegisterBroker{
+		Broker: b.cfg.NodeID, Incarnation: metalog.NewUUID(), Endpoints: b.endpoints(), Rack: b.cfg.Rack,
+	})
+	if err != nil {
+		return err
+	}
+	registered := answer.(*controller.RegisterBrokerResponse)
+	if registered.Code != kafka.ErrNone {
+		return fmt.Errorf("broker: registration of node %d: %w", b.cfg.NodeID, registered.Code)
+	}
+	b.brokerEpoch = registered.BrokerEpoch
+	b.ids = &clusterapi.ProducerIDs{Broker: b.cfg.NodeID, BrokerEpoch: b.brokerEpoch, Submit: b.meta.Submit}
+	return nil
+}
+
+// endpoints are what clients are told to dial: advertised.listeners, with the
+// port that the system chose for port 0, and never "all interfaces".
+func (b *Broker) endpoints() []meta.Endpoint {
+	var out []meta.Endpoint
+	for _, a := range b.cfg.AdvertisedListeners {
+		e := meta.Endpoint{Name: a.Name, Host: a.Host, Port: uint16(a.Port)}
+		for i, l := range b.cfg.Listeners {
+			if l.Name == a.Name && a.Port == 0 {
+				e.Port = uint16(portOf(b.listeners[i]))
+			}
+		}
+		if ip := net.ParseIP(e.Host); e.Host == "" || ip != nil && ip.IsUnspecified() {
+			e.Host = ownName()
+		}
+		out = append(out, e)
+	}
+	return out
+}
+
+func portOf(l net.Listener) int {
+	_, port, err := net.SplitHostPort(l.Addr().String())
+	if err != nil {
+		return 0
+	}
+	n, _ := strconv.Atoi(port)
+	return n
+}
+
+// ownName is a name of this host that can be dialed from here at least.
+func ownName() string {
+	name, err := os.Hostname()
+	if err != nil || name == "" {
+		return "localhost"
+	}
+	if _, err := net.LookupHost(name); err != nil {
+		return "localhost"
+	}
+	return name
+}
+
+func (b *Broker) limits() serve.Limits {
+	return serve.Limits{
+		FrameMax:            int(b.cfg.SocketRequestMaxBytes),
+		RequestBytes:        requestBytes,
+		RequestsMax:         int(b.cfg.QueuedMaxRequests),
+		ConnectionsMax:      int(b.cfg.MaxConnections),
+		ConnectionsPerIPMax: int(b.cfg.MaxConnectionsPerIP),
+		IdleMax:             time.Duration(b.cfg.ConnectionsMaxIdleMs) * time.Millisecond,
+		SendBuffer:          int(b.cfg.SocketSendBufferBytes),
+		ReceiveBuffer:       int(b.cfg.SocketReceiveBufferBytes),
+	}
+}
+
+// rows is the dispatch table: one row for each API key.
+func (b *Broker) rows() []serve.Row {
+	logs := &logapi.API{Table: b.table, FetchMaxBytes: int(b.cfg.FetchMaxBytes), AckAfterAppend: b.rules.Broker.AckAfterAppend}
+	topics := &topicapi.API{Config: b.cfg, ClusterID: b.dirs.ClusterID(), Controller: b.meta, NewTopicID: metalog.NewUUID}
+	return []serve.Row{
+		row(wire.KeyProduce, serve.ResourceTopic, serve.OperationWrite, logs.Produce),
+		row(wire.KeyFetch, serve.ResourceTopic, serve.OperationRead, logs.Fetch),
+		row(wire.KeyListOffsets, serve.ResourceTopic, serve.OperationDescribe, logs.ListOffsets),
+		row(wire.KeyMetadata, serve.ResourceTopic, serve.OperationDescribe, topics.Metadata),
+		row(wire.KeyAPIVersions, serve.ResourceNone, serve.OperationNone, clusterapi.APIVersions),
+		row(wire.KeyCreateTopics, serve.ResourceTopic, serve.OperationCreate, topics.CreateTopics),
+		row(wire.KeyDeleteTopics, serve.ResourceTopic, serve.OperationDelete, topics.DeleteTopics),
+		row(wire.KeyInitProducerID, serve.ResourceCluster, serve.OperationIdempotentWrite, b.ids.InitProducerID),
+	}
+}
+
+func row(key int16, resource serve.Resource, operation serve.Operation, handle serve.Handler) serve.Row {
+	api, ok := wire.Lookup(key)
+	if !ok {
+		panic(fmt.Sprintf("broker: no api key %d in the version table", key))
+	}
+	return serve.Row{API: api, Resource: resource, Operation: operation, Handle: handle}
+}

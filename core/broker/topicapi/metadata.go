@@ -1,0 +1,150 @@
+package topicapi
+
+import (
+	"trialog/core/broker/serve"
+	"trialog/core/controller"
+	"trialog/core/kafka"
+	"trialog/core/meta"
+
+	"github.com/twmb/franz-go/pkg/kmsg"
+)
+
+// Metadata answers who leads what, and makes the topics that a producer asks for
+// if auto.create.topics.enable allows it.
+func (a *API) Metadata(rq *serve.Request) (serve.Answer, error) {
+	decoded, err := rq.Decode()
+	if err != nil {
+		return nil, err
+	}
+	req := decoded.(*kmsg.MetadataRequest)
+	resp := req.ResponseKind().(*kmsg.MetadataResponse)
+	codes := a.autoCreate(rq, req)
+	image := a.Controller.Image()
+	resp.ClusterID = kmsg.StringPtr(a.ClusterID)
+	resp.ControllerID = a.Config.NodeID
+	for _, b := range image.Brokers() {
+		resp.Brokers = append(resp.Brokers, brokerOf(b, rq.Session.Listener))
+	}
+	if req.IncludeClusterAuthorizedOperations {
+		resp.AuthorizedOperations = authorizedCluster
+	}
+	if req.Topics == nil || req.Version == 0 && len(req.Topics) == 0 {
+		for _, t := range image.Topics() {
+			resp.Topics = append(resp.Topics, describe(t))
+		}
+	}
+	for i := range req.Topics {
+		resp.Topics = append(resp.Topics, lookUp(image, &req.Topics[i], codes))
+	}
+	for i := range resp.Topics {
+		if req.IncludeTopicAuthorizedOperations && resp.Topics[i].ErrorCode == 0 {
+			resp.Topics[i].AuthorizedOperations = authorizedTopic
+		}
+	}
+	return rq.Reply(resp), nil
+}
+
+// brokerOf names the endpoint of the listener that the client came through.
+func brokerOf(b *meta.BrokerImage, listener string) kmsg.MetadataResponseBroker {
+	out := kmsg.NewMetadataResponseBroker()
+	out.NodeID = b.ID
+	for i, e := range b.Endpoints {
+		if i == 0 || e.Name == listener {
+			out.Host, out.Port = e.Host, int32(e.Port)
+		}
+	}
+	if b.Rack != "" {
+		out.Rack = kmsg.StringPtr(b.Rack)
+	}
+	return out
+}
+
+// lookUp describes one requested topic. codes has the outcome of topics that
+// could not be made.
+func lookUp(image *meta.Image, rt *kmsg.MetadataRequestTopic, codes map[string]kafka.ErrorCode) kmsg.MetadataResponseTopic {
+	var found *meta.TopicImage
+	code := kafka.ErrUnknownTopicOrPartition
+	if rt.Topic == nil {
+		code = kafka.ErrUnknownTopicID
+		found = image.TopicByID(rt.TopicID)
+	} else if kafka.CheckTopicName(*rt.Topic) != nil {
+		code = kafka.ErrInvalidTopic
+	} else {
+		found = image.Topic(*rt.Topic)
+		if c, ok := codes[*rt.Topic]; ok {
+			code = c
+		}
+	}
+	if found != nil {
+		return describe(found)
+	}
+	out := kmsg.NewMetadataResponseTopic()
+	out.ErrorCode, out.Topic, out.TopicID = int16(code), rt.Topic, rt.TopicID
+	return out
+}
+
+func describe(t *meta.TopicImage) kmsg.MetadataResponseTopic {
+	out := kmsg.NewMetadataResponseTopic()
+	out.Topic, out.TopicID, out.IsInternal = kmsg.StringPtr(t.Name), t.ID, kafka.IsInternalTopic(t.Name)
+	out.Partitions = make([]kmsg.MetadataResponseTopicPartition, 0, len(t.Partitions))
+	for i := range t.Partitions {
+		in := &t.Partitions[i]
+		p := kmsg.NewMetadataResponseTopicPartition()
+		p.Partition, p.Leader, p.LeaderEpoch = int32(i), in.Leader, in.LeaderEpoch
+		p.Replicas, p.ISR = in.Replicas, in.ISR
+		if in.Leader == kafka.NoNode {
+			p.ErrorCode = int16(kafka.ErrLeaderNotAvailable)
+		}
+		out.Partitions = append(out.Partitions, p)
+	}
+	return out
+}
+
+// autoCreate makes the requested topics that do not exist, all in one decision.
+// Versions before 4 have no flag and mean yes (KIP-204). The result has the
+// outcomes of those that could not be made.
+func (a *API) autoCreate(rq *serve.Request, req *kmsg.MetadataRequest) map[string]kafka.ErrorCode {
+	if !a.Config.AutoCreateTopics || req.Version >= 4 && !req.AllowAutoTopicCreation {
+		return nil
+	}
+	image := a.Controller.Image()
+	codes := map[string]kafka.ErrorCode{}
+	create := &controller.CreateTopics{}
+	for i := range req.Topics {
+		name := req.Topics[i].Topic
+		if name == nil || kafka.CheckTopicName(*name) != nil || image.Topic(*name) != nil {
+			continue
+		}
+		if _, twice := codes[*name]; twice {
+			continue
+		}
+		codes[*name] = kafka.ErrUnknownTopicOrPartition
+		create.Topics = append(create.Topics, controller.NewTopic{Name: *name, ID: a.NewTopicID(), Partitions: -1, ReplicationFactor: -1})
+	}
+	if len(create.Topics) == 0 {
+		return nil
+	}
+	answer, err := a.Controller.Submit(create)
+	if err != nil {
+		rq.Log.Error("topics were not created", "err", err)
+		for name := range codes {
+			codes[name] = kafka.ErrLeaderNotAvailable // retried by clients
+		}
+		return codes
+	}
+	for _, t := range answer.(*controller.CreateTopicsResponse).Topics {
+		codes[t.Name] = autoCreateCode(t.Code)
+	}
+	return codes
+}
+
+// autoCreateCode is what Metadata says of a topic that was not made.
+func autoCreateCode(code kafka.ErrorCode) kafka.ErrorCode {
+	switch code {
+	case kafka.ErrNone, kafka.ErrTopicAlreadyExists:
+		return kafka.ErrLeaderNotAvailable
+	case kafka.ErrInvalidTopic, kafka.ErrInvalidReplicationFactor, kafka.ErrInvalidPartitions:
+		return code
+	}
+	return kafka.ErrUnknownTopicOrPartition
+}
