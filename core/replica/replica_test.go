@@ -128,7 +128,9 @@ func TestCallsOutOfOrderPanic(t *testing.T) {
 	require.Panics(t, func() { r.BecomeLeader(kafka.Now{}, l, nil) }, "R4")
 	require.Panics(t, func() { r.Appended(kafka.Now{}, 1, 2, nil) }, "R6")
 	require.Panics(t, func() { r.LogStartMoved(1, nil) }, "past the end")
-	require.Panics(t, func() { r.BecomeLeader(kafka.Now{}, Leadership{Epoch: 4, Replicas: []kafka.NodeID{1, 2}, ISR: []kafka.NodeID{2}}, nil) })
+	require.Panics(t, func() {
+		r.BecomeLeader(kafka.Now{}, Leadership{Epoch: 4, Replicas: []kafka.NodeID{1, 2}, ISR: []kafka.NodeID{2}}, nil)
+	})
 	require.Panics(t, func() {
 		r.BecomeLeader(kafka.Now{}, Leadership{Epoch: 4, Replicas: []kafka.NodeID{1}, ISR: []kafka.NodeID{1, 2}}, nil)
 	})
