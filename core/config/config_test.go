@@ -107,6 +107,7 @@ func TestBadBroker(t *testing.T) {
 		{"internal.segment.bytes=13", "at least 14"},
 		{"log.dirs=a,a", "not empty, each entry once"},
 		{"trialog.cluster.id=abc", "trialog.cluster.id=abc: must be a string, 22 characters of [A-Za-z0-9_-]"},
+		{"trialog.cluster.id=AAAAAAAAAAAAAAAAAAAA+/", "trialog.cluster.id=AAAAAAAAAAAAAAAAAAAA+/: must be a string, 22 characters"},
 		{"trialog.rules.off=fsync", "trialog.rules.off=fsync: must be a list separated by commas, of the form room.rule"},
 		{"trialog.rule.off=a.b", at + "no setting is named trialog.rule.off"},
 		{"default.replication.factor=32768", "1 to 32767"},
@@ -138,6 +139,23 @@ func TestBadBroker(t *testing.T) {
 	}, "\n"))
 	_, err = load(t, "", "novalue")
 	assert.EqualError(t, err, `config: --override "novalue" is not of the form key=value`)
+}
+
+func TestOurSettings(t *testing.T) {
+	b, err := load(t, "node.id=1\ntrialog.cluster.id=MkU3OEVBNTcwNTJENDM2Qg\nbroker.rack=r", "trialog.rules.off=b.y, a.x,b.y")
+	require.NoError(t, err)
+	assert.Equal(t, "MkU3OEVBNTcwNTJENDM2Qg", b.ClusterID)
+	assert.Equal(t, "r", b.Rack)
+	assert.Equal(t, []string{"a.x", "b.y"}, b.RulesOff)
+	assert.Panics(t, func() { (&reader{}).int("no.such.key") })
+}
+
+func TestListenerString(t *testing.T) {
+	for _, text := range []string{"A://:1", "A://host:0", "A://[::1]:9092", "A://10.0.0.1:65535"} {
+		l, err := parseListener(text)
+		require.NoError(t, err)
+		assert.Equal(t, text, l.String())
+	}
 }
 
 func TestWarnings(t *testing.T) {
@@ -233,6 +251,7 @@ func TestTable(t *testing.T) {
 		assert.Equal(t, d.Name, Lookup(d.Name).Name)
 		assert.NotEmpty(t, d.Doc, d.Name)
 		assert.NotZero(t, d.Scope, d.Name)
+		assert.NotContains(t, d.Type.String(), "type ", d.Name)
 		for _, s := range d.Synonyms {
 			syn := Lookup(s)
 			require.NotNil(t, syn, "%s: synonym %s", d.Name, s)

@@ -3,7 +3,6 @@ package config
 import (
 	"errors"
 	"fmt"
-	"math"
 	"slices"
 	"strings"
 )
@@ -155,13 +154,11 @@ func unitMs(name string) int64 {
 	return 0
 }
 
-// scale converts between units of time; -1 (no limit) stays, and so does what would overflow: at the largest number.
+// scale converts between units of time; -1 (no limit) stays. Settings in hours and minutes have 32 bits, so it cannot
+// overflow.
 func scale(n, from, to int64) int64 {
 	if n < 0 || from == to {
 		return n
-	}
-	if n > math.MaxInt64/from {
-		return math.MaxInt64
 	}
 	return n * from / to
 }

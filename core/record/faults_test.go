@@ -66,6 +66,7 @@ func TestRefused(t *testing.T) {
 		{"key size -5", edit(65, 9), FaultRecord, kafka.ErrInvalidRecord},
 		{"header count -1", edit(69, 1), FaultRecord, kafka.ErrInvalidRecord},
 		{"header count 9", edit(69, 18), FaultRecord, kafka.ErrInvalidRecord},
+		{"bytes after the headers", edit(69, 0), FaultRecord, kafka.ErrInvalidRecord},
 		{"header key null", edit(70, 1), FaultRecord, kafka.ErrInvalidRecord},
 	} {
 		t.Run(c.name, func(t *testing.T) {
@@ -104,6 +105,27 @@ func TestLogHoldsMore(t *testing.T) {
 	it := NewRecords(empty)
 	assert.False(t, it.Next())
 	assert.NoError(t, it.Err())
+}
+
+// TestWalkNeedsOneBatch gives NewRecords what Batches and Validate never return.
+func TestWalkNeedsOneBatch(t *testing.T) {
+	good := build(nil)
+	codec7 := build(nil)
+	codec7[posAttributes+1] = 7
+	negative := build(nil)
+	negative[posCount] = 0xff
+	for _, c := range []struct {
+		bytes []byte
+		want  Fault
+	}{
+		{nil, FaultShort}, {good[:70], FaultShort}, {append(build(nil), 0), FaultTrailing}, {codec7, FaultCodec}, {negative, FaultCount},
+	} {
+		it := NewRecords(c.bytes)
+		assert.False(t, it.Next())
+		var e *Error
+		require.True(t, errors.As(it.Err(), &e))
+		assert.Equal(t, c.want, e.Fault)
+	}
 }
 
 func TestCompressed(t *testing.T) {
