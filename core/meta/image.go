@@ -1,13 +1,29 @@
 package meta
 
 import (
+	"bytes"
+	"cmp"
+	"fmt"
+	"slices"
+	"strings"
+
 	"trialog/core/config"
 	"trialog/core/kafka"
 )
 
-// Image is the whole of the metadata. Clone is cheap; a clone and its original never see each other's changes. The zero
-// value is an empty cluster.
-type Image struct{}
+// Image is the whole of the metadata. A clone and its original never see each other's changes. The zero value is an
+// empty cluster.
+type Image struct {
+	topics   []*TopicImage // by name
+	ids      []*TopicImage // by id
+	brokers  []*BrokerImage
+	configs  []brokerConfigs
+	features []FeatureLevel // by name
+	nextPID  kafka.ProducerID
+
+	// building is a topic that this image made and nobody else knows: its partitions are added in place.
+	building *TopicImage
+}
 
 // TopicImage is one topic; read-only.
 type TopicImage struct {
@@ -36,46 +52,157 @@ type BrokerImage struct {
 	Fenced      bool
 }
 
-// Apply changes the image. An error (a record that does not fit, such as a partition of an unknown topic) leaves the
-// image as it was; in a log that a controller wrote it is corruption.
-func (m *Image) Apply(r Record) error { panic("meta: Apply") }
+// brokerConfigs is the dynamic settings of one broker, or of all.
+type brokerConfigs struct {
+	name  string
+	pairs []config.Pair
+}
 
 // Clone is an independent copy that shares what does not change.
-func (m *Image) Clone() *Image { panic("meta: Clone") }
+func (m *Image) Clone() *Image {
+	c := &Image{
+		topics: slices.Clone(m.topics), ids: slices.Clone(m.ids), brokers: slices.Clone(m.brokers),
+		configs: slices.Clone(m.configs), features: slices.Clone(m.features), nextPID: m.nextPID,
+	}
+	if m.building != nil {
+		c.replaceTopic(m.building.clone())
+	}
+	return c
+}
+
+func (t *TopicImage) clone() *TopicImage {
+	c := *t
+	c.Partitions = slices.Clone(t.Partitions)
+	return &c
+}
+
+func compareNames(t *TopicImage, name string) int        { return strings.Compare(t.Name, name) }
+func compareIDs(t *TopicImage, id kafka.TopicID) int     { return bytes.Compare(t.ID[:], id[:]) }
+func compareBrokers(b *BrokerImage, id kafka.NodeID) int { return cmp.Compare(b.ID, id) }
+func compareConfigs(c brokerConfigs, name string) int    { return strings.Compare(c.name, name) }
+func compareFeatures(f FeatureLevel, name string) int    { return strings.Compare(f.Name, name) }
+func comparePairs(p config.Pair, name string) int        { return strings.Compare(p.Name, name) }
 
 // Topics is all topics by name; read-only.
-func (m *Image) Topics() []*TopicImage { panic("meta: Topics") }
+func (m *Image) Topics() []*TopicImage { return m.topics }
 
 // Topic finds by name; nil if there is none.
-func (m *Image) Topic(name string) *TopicImage { panic("meta: Topic") }
+func (m *Image) Topic(name string) *TopicImage {
+	if i, ok := slices.BinarySearchFunc(m.topics, name, compareNames); ok {
+		return m.topics[i]
+	}
+	return nil
+}
 
 // TopicByID finds by id; nil if there is none.
-func (m *Image) TopicByID(id kafka.TopicID) *TopicImage { panic("meta: TopicByID") }
+func (m *Image) TopicByID(id kafka.TopicID) *TopicImage {
+	if i, ok := slices.BinarySearchFunc(m.ids, id, compareIDs); ok {
+		return m.ids[i]
+	}
+	return nil
+}
 
-// Colliding finds a topic whose name differs from name only in "." and "_" (kafka.TopicNamesCollide); nil if there is
-// none, the topic of that very name not counted.
-func (m *Image) Colliding(name string) *TopicImage { panic("meta: Colliding") }
+// Colliding finds a topic whose name differs from name only in "." and "_" (kafka.TopicNamesCollide), the topic of that
+// very name not counted; nil if there is none.
+func (m *Image) Colliding(name string) *TopicImage {
+	if !strings.ContainsAny(name, "._") {
+		return nil
+	}
+	for _, t := range m.topics {
+		if t.Name != name && kafka.TopicNamesCollide(t.Name, name) {
+			return t
+		}
+	}
+	return nil
+}
 
 // Brokers is all brokers by id; read-only.
-func (m *Image) Brokers() []*BrokerImage { panic("meta: Brokers") }
+func (m *Image) Brokers() []*BrokerImage { return m.brokers }
 
 // Broker finds by id; nil if there is none.
-func (m *Image) Broker(id kafka.NodeID) *BrokerImage { panic("meta: Broker") }
+func (m *Image) Broker(id kafka.NodeID) *BrokerImage {
+	if i, ok := slices.BinarySearchFunc(m.brokers, id, compareBrokers); ok {
+		return m.brokers[i]
+	}
+	return nil
+}
 
-// BrokerConfigs is the dynamic settings of a broker (by node id as text) or of all ("").
-func (m *Image) BrokerConfigs(name string) []config.Pair { panic("meta: BrokerConfigs") }
+// BrokerConfigs is the dynamic settings of a broker (by node id as text) or of all (""), sorted; read-only.
+func (m *Image) BrokerConfigs(name string) []config.Pair {
+	if i, ok := slices.BinarySearchFunc(m.configs, name, compareConfigs); ok {
+		return m.configs[i].pairs
+	}
+	return nil
+}
 
 // NextProducerID is the first producer id that no broker was given.
-func (m *Image) NextProducerID() kafka.ProducerID { panic("meta: NextProducerID") }
+func (m *Image) NextProducerID() kafka.ProducerID { return m.nextPID }
 
 // FeatureLevel is the level of a feature, 0 if it has none.
-func (m *Image) FeatureLevel(name string) int16 { panic("meta: FeatureLevel") }
-
-// AppendTo appends a canonical binary form: equal images, equal bytes.
-func (m *Image) AppendTo(b []byte) []byte { panic("meta: AppendTo") }
+func (m *Image) FeatureLevel(name string) int16 {
+	if i, ok := slices.BinarySearchFunc(m.features, name, compareFeatures); ok {
+		return m.features[i].Level
+	}
+	return 0
+}
 
 // AppendRecords appends the records that make this image from an empty one: a snapshot.
-func (m *Image) AppendRecords(dst []Record) []Record { panic("meta: AppendRecords") }
+func (m *Image) AppendRecords(dst []Record) []Record {
+	for i := range m.features {
+		f := m.features[i]
+		dst = append(dst, &f)
+	}
+	for _, b := range m.brokers {
+		dst = append(dst, &RegisterBroker{Broker: b.ID, Incarnation: b.Incarnation, BrokerEpoch: b.Epoch, Endpoints: b.Endpoints, Rack: b.Rack, Fenced: b.Fenced})
+	}
+	for _, c := range m.configs {
+		for _, p := range c.pairs {
+			dst = append(dst, &Config{Resource: ResourceBroker, Name: c.name, Key: p.Name, Value: p.Value})
+		}
+	}
+	for _, t := range m.topics {
+		dst = append(dst, &Topic{Name: t.Name, ID: t.ID})
+		for _, p := range t.Configs {
+			dst = append(dst, &Config{Resource: ResourceTopic, Name: t.Name, Key: p.Name, Value: p.Value})
+		}
+		for i, p := range t.Partitions {
+			dst = append(dst, &Partition{Topic: t.ID, Partition: kafka.PartitionID(i), Replicas: p.Replicas, ISR: p.ISR,
+				Leader: p.Leader, LeaderEpoch: p.LeaderEpoch, PartitionEpoch: p.PartitionEpoch})
+		}
+	}
+	if m.nextPID > 0 {
+		dst = append(dst, &ProducerIDs{Broker: kafka.NoNode, BrokerEpoch: kafka.NoBrokerEpoch, Next: m.nextPID})
+	}
+	return dst
+}
 
-// String is one line for each broker, topic and partition, sorted.
-func (m *Image) String() string { panic("meta: String") }
+// AppendTo appends a canonical binary form: equal images, equal bytes.
+func (m *Image) AppendTo(b []byte) []byte {
+	for _, r := range m.AppendRecords(nil) {
+		b = AppendRecord(b, r)
+	}
+	return b
+}
+
+// String is one line for each feature, broker, topic, setting and partition, sorted.
+func (m *Image) String() string {
+	var b strings.Builder
+	for _, r := range m.AppendRecords(nil) {
+		switch r := r.(type) {
+		case *Partition:
+			fmt.Fprintf(&b, "  %d leader=%d e%d replicas=%v isr=%v partition-epoch=%d\n", r.Partition, r.Leader, r.LeaderEpoch,
+				r.Replicas, r.ISR, r.PartitionEpoch)
+		case *Config:
+			indent := ""
+			if r.Resource == ResourceTopic {
+				indent = "  "
+			}
+			fmt.Fprintf(&b, "%s%s=%s\n", indent, r.Key, r.Value)
+		case *ProducerIDs:
+			fmt.Fprintf(&b, "next producer id %d\n", r.Next)
+		default:
+			fmt.Fprintln(&b, r)
+		}
+	}
+	return b.String()
+}

@@ -14,7 +14,7 @@ type Response interface{ isResponse() }
 
 // Decision is the outcome of a request.
 type Decision struct {
-	// Seq numbers the decisions; Committed takes it.
+	// Seq is for Committed. A decision without records has that of the one before it, since it was made on top of it.
 	Seq int64
 	// Records are to be written as one batch, whole or not at all. Empty: nothing is to be written, the response may
 	// leave once the decisions before it are committed.
@@ -57,7 +57,8 @@ type NewConfig struct {
 	Null  bool
 }
 
-// CreateTopics makes topics, each on its own: one may fail while others are made.
+// CreateTopics makes topics, each on its own: one may fail while others are made. Automatic creation is the same
+// request.
 type CreateTopics struct {
 	Topics       []NewTopic
 	ValidateOnly bool
@@ -136,34 +137,3 @@ func (*CreateTopicsResponse) isResponse()        {}
 func (*DeleteTopicsResponse) isResponse()        {}
 func (*AllocateProducerIDsResponse) isResponse() {}
 func (*RegisterBrokerResponse) isResponse()      {}
-
-// Controller is the machine. Make it with New.
-type Controller struct{}
-
-// New starts from the committed image, which is cloned.
-func New(cfg Config, committed *meta.Image) *Controller { panic("controller: New") }
-
-// Handle decides a request on top of all earlier decisions. It never fails: refusals are in the response.
-func (c *Controller) Handle(now kafka.Now, req Request) Decision { panic("controller: Handle") }
-
-// Committed applies the records of all pending decisions up to seq to the committed image and returns them in order. A
-// seq that is committed already does nothing.
-func (c *Controller) Committed(seq int64) []meta.Record { panic("controller: Committed") }
-
-// Drop forgets all pending decisions: the speculative image becomes the committed one again.
-func (c *Controller) Drop() { panic("controller: Drop") }
-
-// Image is the committed image; read-only, it never changes: later commits make another one.
-func (c *Controller) Image() *meta.Image { panic("controller: Image") }
-
-// Pending is how many decisions wait for Committed.
-func (c *Controller) Pending() int { panic("controller: Pending") }
-
-// Clone is an independent copy.
-func (c *Controller) Clone() *Controller { panic("controller: Clone") }
-
-// AppendTo appends a canonical binary form: equal states, equal bytes.
-func (c *Controller) AppendTo(b []byte) []byte { panic("controller: AppendTo") }
-
-// String is the committed image and the pending records.
-func (c *Controller) String() string { panic("controller: String") }

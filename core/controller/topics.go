@@ -1,0 +1,257 @@
+package controller
+
+import (
+	"cmp"
+	"fmt"
+	"slices"
+
+	"trialog/core/config"
+	"trialog/core/kafka"
+	"trialog/core/meta"
+)
+
+// PartitionsMax is how many partitions one request may make: Kafka's bound on a batch of metadata records.
+const PartitionsMax = 10_000
+
+// refusal is why a topic is not made or not removed.
+type refusal struct {
+	code    kafka.ErrorCode
+	message string
+}
+
+func refuse(code kafka.ErrorCode, format string, args ...any) *refusal {
+	return &refusal{code: code, message: fmt.Sprintf(format, args...)}
+}
+
+func (c *Controller) createTopics(req *CreateTopics) (*CreateTopicsResponse, []meta.Record) {
+	resp := &CreateTopicsResponse{}
+	var records []meta.Record
+	for i := range req.Topics {
+		t := &req.Topics[i]
+		made, topicRecords, no := c.planTopic(req, t, len(records))
+		if no != nil {
+			made = CreatedTopic{Name: t.Name, Code: no.code, Message: no.message, Partitions: -1, ReplicationFactor: -1}
+		} else if !req.ValidateOnly {
+			made.ID = t.ID
+			records = append(records, c.decide(topicRecords...)...)
+		}
+		resp.Topics = append(resp.Topics, made)
+	}
+	return resp, records
+}
+
+// planTopic is a topic as it would be made, in the order in which Kafka checks. have is how many records the request has
+// made so far.
+func (c *Controller) planTopic(req *CreateTopics, t *NewTopic, have int) (made CreatedTopic, records []meta.Record, no *refusal) {
+	if no = c.checkName(req, t.Name); no != nil {
+		return made, nil, no
+	}
+	configs, no := checkConfigs(t.Configs)
+	if no != nil {
+		return made, nil, no
+	}
+	replicas, no := c.assign(t, have)
+	if no != nil {
+		return made, nil, no
+	}
+	if t.ID.IsReserved() {
+		panic(fmt.Sprintf("controller: topic id %s for %s", t.ID, t.Name))
+	}
+	records = append(records, &meta.Topic{Name: t.Name, ID: t.ID})
+	for _, p := range configs {
+		records = append(records, &meta.Config{Resource: meta.ResourceTopic, Name: t.Name, Key: p.Name, Value: p.Value})
+	}
+	for i, r := range replicas {
+		records = append(records, &meta.Partition{Topic: t.ID, Partition: kafka.PartitionID(i), Replicas: r, ISR: r, Leader: r[0]})
+	}
+	made = CreatedTopic{Name: t.Name, Partitions: int32(len(replicas)), ReplicationFactor: int16(len(replicas[0])), Configs: configs}
+	return made, records, nil
+}
+
+func (c *Controller) checkName(req *CreateTopics, name string) *refusal {
+	n := 0
+	for i := range req.Topics {
+		if req.Topics[i].Name == name {
+			n++
+		}
+	}
+	if n > 1 {
+		return refuse(kafka.ErrInvalidRequest, "Duplicate topic name.")
+	}
+	if name == kafka.ClusterMetadataTopic || kafka.IsInternalTopic(name) && !req.Internal {
+		return refuse(kafka.ErrInvalidRequest, "Creation of internal topic %s is prohibited.", name)
+	}
+	if err := kafka.CheckTopicName(name); err != nil {
+		return refuse(kafka.ErrInvalidTopic, "%v", err)
+	}
+	if c.speculative.Topic(name) != nil {
+		return refuse(kafka.ErrTopicAlreadyExists, "Topic '%s' already exists.", name)
+	}
+	if t := c.speculative.Colliding(name); t != nil {
+		return refuse(kafka.ErrInvalidTopic, "Topic '%s' collides with existing topic: %s", name, t.Name)
+	}
+	return nil
+}
+
+func checkConfigs(configs []NewConfig) ([]config.Pair, *refusal) {
+	pairs := make([]config.Pair, 0, len(configs))
+	for _, n := range configs {
+		if n.Null {
+			return nil, refuse(kafka.ErrInvalidConfig, "Null value not supported for topic configs: %s", n.Name)
+		}
+		pairs = append(pairs, config.Pair{Name: n.Name, Value: n.Value})
+	}
+	pairs, err := config.SortPairs(pairs)
+	if err == nil {
+		err = config.ValidateTopic(pairs)
+	}
+	if err != nil {
+		return nil, refuse(kafka.ErrInvalidConfig, "%v", err)
+	}
+	return pairs, nil
+}
+
+// assign is the replicas of each partition.
+func (c *Controller) assign(t *NewTopic, have int) ([][]kafka.NodeID, *refusal) {
+	if len(t.Assignment) > 0 {
+		return c.assignManually(t, have)
+	}
+	switch {
+	case t.Partitions == 0 || t.Partitions < -1:
+		return nil, refuse(kafka.ErrInvalidPartitions, "Number of partitions was set to an invalid non-positive value.")
+	case t.ReplicationFactor == 0 || t.ReplicationFactor < -1:
+		return nil, refuse(kafka.ErrInvalidReplicationFactor, "Replication factor must be larger than 0, or -1 to use the default value.")
+	}
+	partitions, factor := t.Partitions, t.ReplicationFactor
+	if partitions == -1 {
+		partitions = c.cfg.NumPartitions
+	}
+	if factor == -1 {
+		factor = c.cfg.DefaultReplicationFactor
+	}
+	if no := tooMany(int(partitions), have); no != nil {
+		return nil, no
+	}
+	var live []kafka.NodeID
+	for _, b := range c.speculative.Brokers() {
+		if !b.Fenced {
+			live = append(live, b.ID)
+		}
+	}
+	if int(factor) > len(live) {
+		return nil, refuse(kafka.ErrInvalidReplicationFactor, "Unable to replicate the partition %d time(s): The target "+
+			"replication factor of %d cannot be reached because only %d broker(s) are registered.", factor, factor, len(live))
+	}
+	return c.place(live, int(partitions), int(factor)), nil
+}
+
+func tooMany(partitions, have int) *refusal {
+	if partitions+have > PartitionsMax {
+		return refuse(kafka.ErrPolicyViolation, "Excessively large number of partitions per request: at most %d", PartitionsMax)
+	}
+	return nil
+}
+
+// place spreads leaders and replicas over the live brokers, going on where the partitions that exist end. Kafka begins
+// at a random broker; a machine draws nothing.
+func (c *Controller) place(live []kafka.NodeID, partitions, factor int) [][]kafka.NodeID {
+	next := 0
+	for _, t := range c.speculative.Topics() {
+		next += len(t.Partitions)
+	}
+	out := make([][]kafka.NodeID, partitions)
+	for p := range out {
+		for r := range factor {
+			out[p] = append(out[p], live[(next+p+r)%len(live)])
+		}
+	}
+	return out
+}
+
+// assignManually checks the replicas that the client chose.
+func (c *Controller) assignManually(t *NewTopic, have int) ([][]kafka.NodeID, *refusal) {
+	switch {
+	case t.ReplicationFactor != -1:
+		return nil, refuse(kafka.ErrInvalidRequest, "A manual partition assignment was specified, but replication factor was not set to -1.")
+	case t.Partitions != -1:
+		return nil, refuse(kafka.ErrInvalidRequest, "A manual partition assignment was specified, but numPartitions was not set to -1.")
+	}
+	if no := tooMany(len(t.Assignment), have); no != nil {
+		return nil, no
+	}
+	sorted := slices.Clone(t.Assignment)
+	slices.SortStableFunc(sorted, func(a, b Assignment) int { return cmp.Compare(a.Partition, b.Partition) })
+	out := make([][]kafka.NodeID, 0, len(sorted))
+	for i, a := range sorted {
+		if a.Partition != kafka.PartitionID(i) {
+			return nil, refuse(kafka.ErrInvalidReplicaAssignment, "partitions should be a consecutive 0-based integer sequence")
+		}
+		if no := c.checkReplicas(a.Replicas, len(sorted[0].Replicas)); no != nil {
+			return nil, no
+		}
+		out = append(out, slices.Clone(a.Replicas))
+	}
+	return out, nil
+}
+
+func (c *Controller) checkReplicas(replicas []kafka.NodeID, want int) *refusal {
+	if len(replicas) == 0 {
+		return refuse(kafka.ErrInvalidReplicaAssignment, "The manual partition assignment includes an empty replica list.")
+	}
+	if len(replicas) != want {
+		return refuse(kafka.ErrInvalidReplicaAssignment, "The manual partition assignment includes a partition with %d replica(s), "+
+			"but this is not consistent with previous partitions, which have %d replica(s).", len(replicas), want)
+	}
+	for i, n := range replicas {
+		if slices.Contains(replicas[:i], n) {
+			return refuse(kafka.ErrInvalidReplicaAssignment, "The manual partition assignment includes the broker %d more than once.", n)
+		}
+		if c.speculative.Broker(n) == nil {
+			return refuse(kafka.ErrInvalidReplicaAssignment, "The manual partition assignment includes broker %d, but no such broker "+
+				"is registered.", n)
+		}
+	}
+	return nil
+}
+
+func (c *Controller) deleteTopics(req *DeleteTopics) (*DeleteTopicsResponse, []meta.Record) {
+	resp := &DeleteTopicsResponse{}
+	var records []meta.Record
+	for i, ref := range req.Topics {
+		t, no := c.findTopic(req, i)
+		out := DeletedTopic{Name: ref.Name, ID: ref.ID}
+		if no != nil {
+			out.Code, out.Message = no.code, no.message
+		} else {
+			out.Name, out.ID = t.Name, t.ID
+			records = append(records, c.decide(&meta.RemoveTopic{Topic: t.ID})...)
+		}
+		resp.Topics = append(resp.Topics, out)
+	}
+	return resp, records
+}
+
+// findTopic is the topic that the i-th reference means. One that two references mean is refused at the second.
+func (c *Controller) findTopic(req *DeleteTopics, i int) (*meta.TopicImage, *refusal) {
+	ref := req.Topics[i]
+	switch {
+	case ref.Name == "" && ref.ID.IsZero():
+		return nil, refuse(kafka.ErrInvalidRequest, "Neither topic name nor id were specified.")
+	case ref.Name != "" && !ref.ID.IsZero():
+		return nil, refuse(kafka.ErrInvalidRequest, "You may not specify both topic name and topic id.")
+	case slices.Contains(req.Topics[:i], ref) && ref.Name != "":
+		return nil, refuse(kafka.ErrInvalidRequest, "Duplicate topic name.")
+	case slices.Contains(req.Topics[:i], ref):
+		return nil, refuse(kafka.ErrInvalidRequest, "Duplicate topic id.")
+	}
+	if ref.Name != "" {
+		if t := c.speculative.Topic(ref.Name); t != nil {
+			return t, nil
+		}
+		return nil, refuse(kafka.ErrUnknownTopicOrPartition, "This server does not host this topic-partition.")
+	}
+	if t := c.speculative.TopicByID(ref.ID); t != nil {
+		return t, nil
+	}
+	return nil, refuse(kafka.ErrUnknownTopicID, "This server does not host this topic ID.")
+}
