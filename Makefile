@@ -1,10 +1,6 @@
 GO ?= go
 STATICCHECK ?= $(GO) run honnef.co/go/tools/cmd/staticcheck@v0.8.2
 
-# The same value goes into bin/trialog and bin/trialog.wasm; a pair that differs is refused at run time.
-SOURCE = $(shell $(GO) run ./checker/court/sourcehash .)
-LDFLAGS = -X main.source=trialog-source:$(SOURCE)
-
 # Packages whose transcripts and golden files `make rewrite` regenerates.
 GOLDEN = $(sort $(dir $(shell grep -rl --include='*_test.go' 'flag.Bool("rewrite"' core netsim checker cmd)))
 
@@ -13,9 +9,11 @@ GOLDEN = $(sort $(dir $(shell grep -rl --include='*_test.go' 'flag.Bool("rewrite
 help: ## list the targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "%-13s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
 
+# The source hash goes into both; a pair that differs is refused at run time.
 build: ## bin/trialog (native) and bin/trialog.wasm (the same source, for the simulated OS)
-	$(GO) build -trimpath -ldflags '$(LDFLAGS)' -o bin/trialog ./cmd/trialog
-	bin/trialog sim build --tags guest --ldflags '$(LDFLAGS)' -o bin/trialog.wasm ./cmd/trialog
+	@set -e; mark='-X main.source=trialog-source:'$$($(GO) run ./checker/court/sourcehash .); \
+	$(GO) build -trimpath -ldflags "$$mark" -o bin/trialog ./cmd/trialog; \
+	$(GO) run ./netsim/guest/guestbuild -ldflags "$$mark" -o bin/trialog.wasm ./cmd/trialog
 
 trial: build ## put the broker on trial: a real process, the simulated OS, every safety rule switched off in turn
 	bin/trialog trial

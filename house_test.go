@@ -15,6 +15,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 	"golang.org/x/tools/go/packages"
+	"golang.org/x/tools/go/types/typeutil"
 )
 
 // room is one line of imports.txt.
@@ -104,7 +105,7 @@ func purity(r room, pkg *packages.Package) []string {
 		ast.Inspect(file, func(n ast.Node) bool {
 			switch n := n.(type) {
 			case *ast.RangeStmt:
-				if _, isMap := pkg.TypesInfo.TypeOf(n.X).Underlying().(*types.Map); isMap {
+				if _, isMap := pkg.TypesInfo.TypeOf(n.X).Underlying().(*types.Map); isMap || overMaps(pkg, n.X) {
 					say(n, "range over a map in a room that may not depend on map order")
 				}
 			case *ast.ImportSpec:
@@ -122,6 +123,16 @@ func purity(r room, pkg *packages.Package) []string {
 		})
 	}
 	return found
+}
+
+// overMaps reports a call of package maps, whose iterators have the map's order.
+func overMaps(pkg *packages.Package, x ast.Expr) bool {
+	call, isCall := x.(*ast.CallExpr)
+	if !isCall {
+		return false
+	}
+	f, isFunc := typeutil.Callee(pkg.TypesInfo, call).(*types.Func)
+	return isFunc && f.Pkg() != nil && f.Pkg().Path() == "maps"
 }
 
 func TestImportsFollowThePolicy(t *testing.T) {

@@ -18,15 +18,14 @@ func (r *Run) WriteDir(dir string) error {
 	for name, text := range r.Outputs {
 		files[filepath.Join("out", name)] = text
 	}
+	if err := os.MkdirAll(filepath.Join(dir, "out"), 0o755); err != nil {
+		return fmt.Errorf("court: run directory: %w", err)
+	}
 	r.Dir = dir
 	files["run.json"] = pretty(r)
 	files["verdict.json"] = pretty(r.Verdict)
 	for name, text := range files {
-		path := filepath.Join(dir, name)
-		if err := os.MkdirAll(filepath.Dir(path), 0o755); err != nil {
-			return fmt.Errorf("court: run directory: %w", err)
-		}
-		if err := os.WriteFile(path, text, 0o644); err != nil {
+		if err := os.WriteFile(filepath.Join(dir, name), text, 0o644); err != nil {
 			return fmt.Errorf("court: run directory: %w", err)
 		}
 	}

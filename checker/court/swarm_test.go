@@ -17,7 +17,6 @@ type fake struct {
 	workers int
 	answer  func(c *Case) *Verdict
 	runs    atomic.Int64
-	dir     string
 }
 
 func (f *fake) Name() string { return "sim" }

@@ -1,0 +1,187 @@
+//go:build !guest
+
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"os/signal"
+	"path/filepath"
+	"slices"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"trialog/checker/court"
+	"trialog/checker/court/experiment"
+	"trialog/core/broker"
+	"trialog/core/config"
+)
+
+// courtFlags are what the commands of the court have in common.
+type courtFlags struct {
+	root  string
+	guest string
+	cell  string
+	rules string
+	out   string
+	json  bool
+}
+
+func (f *courtFlags) add(c *cobra.Command, names ...string) {
+	fs := c.Flags()
+	fs.StringVar(&f.root, "experiments", experimentsDir(), "directory of the experiments")
+	for _, name := range names {
+		switch name {
+		case "guest":
+			fs.StringVar(&f.guest, "guest", "", "the program for the simulated OS (default: this program's file name and .wasm)")
+		case "cell":
+			fs.StringVar(&f.cell, "cell", "", "the cell (default: the first)")
+		case "mutant":
+			fs.StringVar(&f.rules, "mutant", "", "safety rules to switch off: room.rule, separated by commas")
+		case "out":
+			fs.StringVar(&f.out, "out", "", "directory for what a run leaves (default: runs/ID)")
+		case "json":
+			fs.BoolVar(&f.json, "json", false, "print JSON")
+		default:
+			panic("cmd: no court flag " + name)
+		}
+	}
+}
+
+// experimentsDir is where experiments are looked for by name: here, or beside the directory of this program.
+func experimentsDir() string {
+	const dir = "experiments"
+	if _, err := os.Stat(dir); err == nil {
+		return dir
+	}
+	if exe, err := os.Executable(); err == nil {
+		if at := filepath.Join(filepath.Dir(filepath.Dir(exe)), dir); isDir(at) {
+			return at
+		}
+	}
+	return dir
+}
+
+func isDir(path string) bool {
+	info, err := os.Stat(path)
+	return err == nil && info.IsDir()
+}
+
+// load reads the experiment and finds the cell and the rules that the flags name.
+func (f *courtFlags) load(name string) (*court.Case, error) {
+	e, err := experiment.Load(f.root, name)
+	if err != nil {
+		return nil, err
+	}
+	c := &court.Case{Experiment: e, Cell: &e.Cells[0]}
+	if f.cell != "" {
+		if c.Cell, err = e.Cell(f.cell); err != nil {
+			return nil, err
+		}
+	}
+	c.RulesOff, err = knownRules(f.rules)
+	return c, err
+}
+
+// knownRules reads a list of rules and refuses those that no room has.
+func knownRules(list string) ([]string, error) {
+	names, err := config.ParseRulesOff(list)
+	if err != nil {
+		return nil, err
+	}
+	var known []string
+	for _, d := range broker.RuleDocs() {
+		known = append(known, d.FullName())
+	}
+	for _, n := range names {
+		if !slices.Contains(known, n) {
+			return nil, fmt.Errorf("no safety rule is called %q; they are %s", n, strings.Join(known, ", "))
+		}
+	}
+	return names, nil
+}
+
+// builtFrom is the hash of the source that this program was built from.
+func builtFrom() (string, error) {
+	hash := strings.TrimPrefix(source, court.SourceMark)
+	if hash == "" || hash == "unknown" {
+		return "", errors.New("this program does not know its source, so it cannot tell whether the guest is of the same: build both with make build")
+	}
+	return hash, nil
+}
+
+// guestFile is the program for the simulated OS.
+func (f *courtFlags) guestFile() (string, error) {
+	if f.guest != "" {
+		return f.guest, nil
+	}
+	exe, err := os.Executable()
+	return exe + ".wasm", err
+}
+
+// sim opens the simulated OS with a guest of the same source as this program.
+func (f *courtFlags) sim(ctx context.Context) (*court.Sim, error) {
+	hash, err := builtFrom()
+	if err != nil {
+		return nil, err
+	}
+	file, err := f.guestFile()
+	if err != nil {
+		return nil, err
+	}
+	s, err := court.NewSim(ctx, file, hash)
+	if err != nil {
+		return nil, err
+	}
+	s.Command = os.Args[0]
+	return s, nil
+}
+
+// world opens the named world; close it after use.
+func (f *courtFlags) world(ctx context.Context, name string) (w court.World, closeWorld func(), err error) {
+	switch name {
+	case "sim":
+		s, err := f.sim(ctx)
+		if err != nil {
+			return nil, nil, err
+		}
+		return s, func() { s.Close(context.WithoutCancel(ctx)) }, nil
+	case "real":
+		r, err := realWorld()
+		return r, func() {}, err
+	}
+	return nil, nil, fmt.Errorf("no world %q: it is sim or real", name)
+}
+
+func realWorld() (*court.Real, error) {
+	exe, err := os.Executable()
+	if err != nil {
+		return nil, err
+	}
+	return &court.Real{Binary: exe, Command: os.Args[0], Source: strings.TrimPrefix(source, court.SourceMark), Scale: court.RealScale}, nil
+}
+
+// interruptible ends the context when the user asks to stop.
+func interruptible(c *cobra.Command) (context.Context, context.CancelFunc) {
+	return signal.NotifyContext(c.Context(), os.Interrupt)
+}
+
+// runDir is where a run goes.
+func (f *courtFlags) runDir(r *court.Run) string {
+	if f.out != "" {
+		return f.out
+	}
+	return filepath.Join("runs", r.ID)
+}
+
+
+// exitAs ends the command with the code of a result.
+func exitAs(r court.Result) error {
+	if code := court.ExitCode(r); code != exitOK {
+		return exitWith(code, nil)
+	}
+	return nil
+}
