@@ -1,9 +1,11 @@
 package controller
 
 import (
+	"bytes"
 	"cmp"
 	"fmt"
 	"slices"
+	"strings"
 
 	"trialog/core/config"
 	"trialog/core/kafka"
@@ -26,9 +28,21 @@ func refuse(code kafka.ErrorCode, format string, args ...any) *refusal {
 func (c *Controller) createTopics(req *CreateTopics) (*CreateTopicsResponse, []meta.Record) {
 	resp := &CreateTopicsResponse{}
 	var records []meta.Record
+	names := make([]string, len(req.Topics))
+	for i := range req.Topics {
+		names[i] = req.Topics[i].Name
+	}
+	twice := duplicates(names, strings.Compare)
 	for i := range req.Topics {
 		t := &req.Topics[i]
-		made, topicRecords, no := c.planTopic(req, t, len(records))
+		var no *refusal
+		var made CreatedTopic
+		var topicRecords []meta.Record
+		if _, dup := slices.BinarySearch(twice, t.Name); dup {
+			no = refuse(kafka.ErrInvalidRequest, "Duplicate topic name.")
+		} else {
+			made, topicRecords, no = c.planTopic(t, req.Internal, len(records))
+		}
 		if no != nil {
 			made = CreatedTopic{Name: t.Name, Code: no.code, Message: no.message, Partitions: -1, ReplicationFactor: -1}
 		} else if !req.ValidateOnly {
@@ -40,10 +54,23 @@ func (c *Controller) createTopics(req *CreateTopics) (*CreateTopicsResponse, []m
 	return resp, records
 }
 
+// duplicates are the values that are there more than once, sorted.
+func duplicates[T any](values []T, compare func(a, b T) int) []T {
+	sorted := slices.Clone(values)
+	slices.SortFunc(sorted, compare)
+	var twice []T
+	for i := 1; i < len(sorted); i++ {
+		if compare(sorted[i-1], sorted[i]) == 0 {
+			twice = append(twice, sorted[i])
+		}
+	}
+	return twice
+}
+
 // planTopic is a topic as it would be made, in the order in which Kafka checks. have is how many records the request has
 // made so far.
-func (c *Controller) planTopic(req *CreateTopics, t *NewTopic, have int) (made CreatedTopic, records []meta.Record, no *refusal) {
-	if no = c.checkName(req, t.Name); no != nil {
+func (c *Controller) planTopic(t *NewTopic, internal bool, have int) (made CreatedTopic, records []meta.Record, no *refusal) {
+	if no = c.checkName(t.Name, internal); no != nil {
 		return made, nil, no
 	}
 	configs, no := checkConfigs(t.Configs)
@@ -68,17 +95,8 @@ func (c *Controller) planTopic(req *CreateTopics, t *NewTopic, have int) (made C
 	return made, records, nil
 }
 
-func (c *Controller) checkName(req *CreateTopics, name string) *refusal {
-	n := 0
-	for i := range req.Topics {
-		if req.Topics[i].Name == name {
-			n++
-		}
-	}
-	if n > 1 {
-		return refuse(kafka.ErrInvalidRequest, "Duplicate topic name.")
-	}
-	if name == kafka.ClusterMetadataTopic || kafka.IsInternalTopic(name) && !req.Internal {
+func (c *Controller) checkName(name string, internal bool) *refusal {
+	if name == kafka.ClusterMetadataTopic || kafka.IsInternalTopic(name) && !internal {
 		return refuse(kafka.ErrInvalidRequest, "Creation of internal topic %s is prohibited.", name)
 	}
 	if err := kafka.CheckTopicName(name); err != nil {
@@ -217,8 +235,9 @@ func (c *Controller) checkReplicas(replicas []kafka.NodeID, want int) *refusal {
 func (c *Controller) deleteTopics(req *DeleteTopics) (*DeleteTopicsResponse, []meta.Record) {
 	resp := &DeleteTopicsResponse{}
 	var records []meta.Record
-	for i, ref := range req.Topics {
-		t, no := c.findTopic(req, i)
+	twice := duplicates(req.Topics, compareRefs)
+	for _, ref := range req.Topics {
+		t, no := c.findTopic(ref, twice)
 		out := DeletedTopic{Name: ref.Name, ID: ref.ID}
 		if no != nil {
 			out.Code, out.Message = no.code, no.message
@@ -231,17 +250,21 @@ func (c *Controller) deleteTopics(req *DeleteTopics) (*DeleteTopicsResponse, []m
 	return resp, records
 }
 
-// findTopic is the topic that the i-th reference means. One that two references mean is refused at the second.
-func (c *Controller) findTopic(req *DeleteTopics, i int) (*meta.TopicImage, *refusal) {
-	ref := req.Topics[i]
+func compareRefs(a, b TopicRef) int {
+	return cmp.Or(strings.Compare(a.Name, b.Name), bytes.Compare(a.ID[:], b.ID[:]))
+}
+
+// findTopic is the topic that a reference means. Of a name and an id that mean the same topic the second finds nothing.
+func (c *Controller) findTopic(ref TopicRef, twice []TopicRef) (*meta.TopicImage, *refusal) {
+	_, dup := slices.BinarySearchFunc(twice, ref, compareRefs)
 	switch {
 	case ref.Name == "" && ref.ID.IsZero():
 		return nil, refuse(kafka.ErrInvalidRequest, "Neither topic name nor id were specified.")
 	case ref.Name != "" && !ref.ID.IsZero():
 		return nil, refuse(kafka.ErrInvalidRequest, "You may not specify both topic name and topic id.")
-	case slices.Contains(req.Topics[:i], ref) && ref.Name != "":
+	case dup && ref.Name != "":
 		return nil, refuse(kafka.ErrInvalidRequest, "Duplicate topic name.")
-	case slices.Contains(req.Topics[:i], ref):
+	case dup:
 		return nil, refuse(kafka.ErrInvalidRequest, "Duplicate topic id.")
 	}
 	if ref.Name != "" {
