@@ -88,7 +88,7 @@ func (b *Broker) lead(p *partition.Partition, image *meta.PartitionImage) error 
 	if image.Leader != b.cfg.NodeID || image.LeaderEpoch <= p.Epoch() {
 		return nil
 	}
-	return p.Lead(replica.Leadership{Epoch: image.LeaderEpoch, ISR: image.ISR})
+	return p.Lead(replica.Leadership{Epoch: image.LeaderEpoch, Replicas: image.Replicas, ISR: image.ISR})
 }
 
 // removeTopic closes the topic's partitions and marks their directories for

@@ -134,7 +134,7 @@ func (c *chores) removeSoon() {
 	}
 	c.mu.Lock()
 	if c.remove.IsZero() {
-		c.remove = time.Now().Add(time.Duration(c.broker.cfg.SegmentDeleteDelayMs) * time.Millisecond)
+		c.remove = time.Now().Add(time.Duration(c.broker.cfg.Topic(nil).FileDeleteDelayMs) * time.Millisecond)
 	}
 	c.mu.Unlock()
 	select {

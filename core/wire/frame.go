@@ -47,6 +47,19 @@ func (f *Frame) Release() {
 	f.Buf, f.held = nil, 0
 }
 
+// Charge adds bytes of memory to what the frame holds, waiting for the budget;
+// done ends the wait. False means that they were not to be had.
+func (f *Frame) Charge(bytes int64, done <-chan struct{}) bool {
+	if f.budget == nil {
+		return true // a frame of a test
+	}
+	if !f.budget.Acquire(bytes, budgetWait, done) {
+		return false
+	}
+	f.held += bytes
+	return true
+}
+
 // FrameReader reads request frames of one connection. One goroutine uses it.
 type FrameReader struct {
 	r      *bufio.Reader

@@ -5,7 +5,7 @@ import "encoding/binary"
 // ProduceEntriesMax bounds topics plus partitions of one Produce request. A
 // request over it is malformed: without a bound, 100 MiB of empty topics decode
 // to gigabytes.
-const ProduceEntriesMax = 100_000
+const ProduceEntriesMax = 50_000
 
 // ProduceRequest is a Produce request of versions 3 to 11, walked in place. A
 // value is reused from request to request, so that a request costs no allocation

@@ -1,0 +1,288 @@
+package broker
+
+import (
+	"fmt"
+	"os"
+	"path/filepath"
+	"sync"
+	"testing"
+	"time"
+
+	"trialog/core/event"
+	"trialog/core/kafka"
+	"trialog/core/record"
+
+	"github.com/stretchr/testify/require"
+	"github.com/twmb/franz-go/pkg/kmsg"
+)
+
+// idempotent makes a batch of a producer.
+func idempotent(id int64, epoch int16, seq int32, values ...string) []byte {
+	return batchOf(func(b *record.Builder) { b.SetProducer(id, epoch, seq) }, values...)
+}
+
+func code(p kmsg.ProduceResponseTopicPartition) kafka.ErrorCode { return kafka.ErrorCode(p.ErrorCode) }
+
+// Every served version of Produce answers with the offset of the first record,
+// for acks 1 and all; with acks 0 it does not answer.
+func TestProduceVersions(t *testing.T) {
+	in := start(t, t.TempDir())
+	c := in.dial()
+	c.create("t", 1)
+	next := int64(0)
+	for version := int16(3); version <= 11; version++ {
+		for _, acks := range []int16{1, -1} {
+			resp := ask[*kmsg.ProduceResponse](c, produceRequest(version, acks, "t", 0, batch("a", "b")))
+			p := resp.Topics[0].Partitions[0]
+			require.Equal(t, kafka.ErrNone, code(p))
+			require.Equal(t, next, p.BaseOffset)
+			require.EqualValues(t, -1, p.LogAppendTime)
+			if version >= 5 {
+				require.EqualValues(t, 0, p.LogStartOffset)
+			}
+			next += 2
+		}
+		c.send(produceRequest(version, 0, "t", 0, batch("c")))
+		c.sent = nil
+		next++
+	}
+	require.Equal(t, next, c.listOffset("t", 0, -1).Offset)
+}
+
+func TestProduceRefusals(t *testing.T) {
+	in := start(t, t.TempDir())
+	c := in.dial()
+	c.create("t", 1)
+	require.Equal(t, kafka.ErrInvalidRequiredAcks, code(c.produce(2, "t", 0, batch("x"))))
+	require.Equal(t, kafka.ErrInvalidRequiredAcks, code(c.produce(-2, "t", 0, batch("x"))))
+	require.Equal(t, kafka.ErrUnknownTopicOrPartition, code(c.produce(1, "t", 1, batch("x"))))
+	require.Equal(t, kafka.ErrUnknownTopicOrPartition, code(c.produce(1, "t", -1, batch("x"))))
+	require.Equal(t, kafka.ErrUnknownTopicOrPartition, code(c.produce(1, "u", 0, batch("x"))))
+	zstd := batch("x")
+	zstd[22] |= byte(record.Zstd)
+	record.SetChecksum(zstd)
+	old := ask[*kmsg.ProduceResponse](c, produceRequest(6, 1, "t", 0, zstd)).Topics[0].Partitions[0]
+	require.Equal(t, kafka.ErrUnsupportedCompressionType, code(old))
+	require.Equal(t, kafka.ErrNone, code(c.produce(1, "t", 0, zstd)), "a compressed batch passes as it came")
+	require.EqualValues(t, 1, c.listOffset("t", 0, -1).Offset)
+}
+
+// acks=0 with an error closes the connection, so that the producer refreshes its
+// metadata.
+func TestAcksNone(t *testing.T) {
+	in := start(t, t.TempDir())
+	c := in.dial()
+	c.create("t", 1)
+	c.send(produceRequest(9, 0, "t", 0, batch("a")))
+	c.send(produceRequest(9, 0, "t", 0, batch("b")))
+	c.sent = nil
+	require.EqualValues(t, 2, c.listOffset("t", 0, -1).Offset, "the next answer on the connection is this one's")
+	c.send(produceRequest(9, 0, "nobody", 0, batch("c")))
+	c.closed()
+}
+
+// Sequences of an idempotent producer: a retried batch answers its original
+// offset, a gap is refused, a higher epoch starts at 0 (KIP-98, P04).
+func TestIdempotentProducer(t *testing.T) {
+	dir := t.TempDir()
+	in := start(t, dir)
+	c := in.dial()
+	c.create("t", 1)
+	for _, tc := range []struct {
+		batch []byte
+		code  kafka.ErrorCode
+		base  int64
+	}{
+		{idempotent(7, 0, 0, "a", "b"), kafka.ErrNone, 0},
+		{idempotent(7, 0, 2, "c"), kafka.ErrNone, 2},
+		{idempotent(7, 0, 0, "a", "b"), kafka.ErrNone, 0},
+		{idempotent(7, 0, 2, "c"), kafka.ErrNone, 2},
+		{idempotent(7, 0, 9, "gap"), kafka.ErrOutOfOrderSequenceNumber, -1},
+		{idempotent(7, 1, 3, "new epoch"), kafka.ErrOutOfOrderSequenceNumber, -1},
+		{idempotent(7, 1, 0, "d"), kafka.ErrNone, 3},
+		{idempotent(7, 0, 3, "old epoch"), kafka.ErrInvalidProducerEpoch, -1},
+		{idempotent(8, 0, 5, "unknown id"), kafka.ErrNone, 4},
+	} {
+		got := c.produce(-1, "t", 0, tc.batch)
+		require.Equal(t, tc.code, code(got), "%s", values(t, tc.batch))
+		require.Equal(t, tc.base, got.BaseOffset)
+	}
+	in.crash()
+	in = start(t, dir)
+	c = in.dial()
+	got := c.produce(-1, "t", 0, idempotent(7, 1, 0, "d"))
+	require.Equal(t, kafka.ErrNone, code(got))
+	require.EqualValues(t, 3, got.BaseOffset, "the window survives a crash")
+	require.Equal(t, []string{"0=a", "1=b", "2=c", "3=d", "4=unknown id"}, c.readAll("t", 0))
+}
+
+// Rule producers.detect-duplicates.
+func TestDuplicatesWithRuleOff(t *testing.T) {
+	in := start(t, t.TempDir(), "trialog.rules.off=producers.detect-duplicates")
+	c := in.dial()
+	c.create("t", 1)
+	for i := range int64(2) {
+		got := c.produce(-1, "t", 0, idempotent(7, 0, 0, "a"))
+		require.Equal(t, kafka.ErrNone, code(got))
+		require.Equal(t, i, got.BaseOffset)
+	}
+}
+
+func TestLogAppendTime(t *testing.T) {
+	in := start(t, t.TempDir())
+	c := in.dial()
+	c.create("t", 1, "message.timestamp.type", "LogAppendTime")
+	before := time.Now().UnixMilli()
+	old := batchOf(func(b *record.Builder) { b.Append(5, nil, []byte("x")) })
+	got := c.produce(-1, "t", 0, old)
+	require.GreaterOrEqual(t, got.LogAppendTime, before)
+	found := c.fetch("t", 0, 0)
+	h, err := record.Validate(found.RecordBatches)
+	require.NoError(t, err)
+	require.True(t, h.IsLogAppendTime())
+	require.Equal(t, got.LogAppendTime, h.MaxTimestamp)
+	require.EqualValues(t, 0, c.listOffset("t", 0, before).Offset)
+}
+
+// Requests of one connection are appended in their order, and answered in it,
+// with many in flight and every ack waiting for an fsync (P03, W09).
+func TestPipelinedProduce(t *testing.T) {
+	in := start(t, t.TempDir())
+	c := in.dial()
+	c.create("t", 1, "flush.messages", "1")
+	const n = 200
+	go func() {
+		for i := range n {
+			c.next++
+			_, _ = c.conn.Write(formatter.AppendRequest(nil, produceRequest(9, -1, "t", 0, batch(fmt.Sprint(i))), int32(i+2)))
+		}
+	}()
+	for i := range n {
+		c.sent = []kmsg.Request{produceRequest(9, -1, "t", 0, nil)}
+		body := c.frame()
+		resp := kmsg.NewPtrProduceResponse()
+		resp.Version = 9
+		require.NoError(t, resp.ReadFrom(body[5:]))
+		require.EqualValues(t, i, resp.Topics[0].Partitions[0].BaseOffset)
+	}
+	got := in.dial().readAll("t", 0)
+	require.Len(t, got, n)
+	for i, v := range got {
+		require.Equal(t, fmt.Sprintf("%d=%d", i, i), v)
+	}
+}
+
+// Under flush.messages=1 no answer leaves before its fsync, and appenders share
+// fsyncs.
+func TestFlushedAcks(t *testing.T) {
+	in := start(t, t.TempDir())
+	setup := in.dial()
+	setup.create("t", 1, "flush.messages", "1")
+	var wg sync.WaitGroup
+	const producers, each = 16, 8
+	for i := range producers {
+		c := in.dial()
+		wg.Add(1)
+		go func() {
+			defer wg.Done()
+			for j := range each {
+				req := produceRequest(9, []int16{1, -1}[i%2], "t", 0, batch(fmt.Sprint(i, j)))
+				c.send(req)
+				base := c.read().(*kmsg.ProduceResponse).Topics[0].Partitions[0].BaseOffset
+				if in.table.TopicNamed("t").Partition(0).Log().FlushedTo() <= base {
+					t.Errorf("offset %d was acked before it was durable", base)
+				}
+			}
+		}()
+	}
+	wg.Wait()
+	require.Len(t, setup.readAll("t", 0), producers*each)
+	flushes := 0
+	for _, e := range in.eventsOf(event.Flush) {
+		if e.Topic == "t" {
+			flushes++
+		}
+	}
+	require.Positive(t, flushes)
+	require.LessOrEqual(t, flushes, producers*each)
+}
+
+// A produce whose flush does not come in time answers REQUEST_TIMED_OUT; the
+// record is there all the same, and its retry is recognised (P06, P12).
+func TestProduceTimeout(t *testing.T) {
+	in := start(t, t.TempDir())
+	c := in.dial()
+	c.create("t", 1, "flush.ms", "3600000")
+	req := produceRequest(9, -1, "t", 0, idempotent(7, 0, 0, "late"))
+	req.TimeoutMillis = 1
+	got := ask[*kmsg.ProduceResponse](c, req).Topics[0].Partitions[0]
+	require.Equal(t, kafka.ErrRequestTimedOut, code(got))
+	require.Empty(t, c.fetch("t", 0, 0).RecordBatches, "not visible before it is durable")
+	require.EqualValues(t, 0, c.listOffset("t", 0, -1).Offset)
+	again := ask[*kmsg.ProduceResponse](c, req).Topics[0].Partitions[0]
+	require.Equal(t, kafka.ErrRequestTimedOut, code(again))
+	require.EqualValues(t, 1, in.table.TopicNamed("t").Partition(0).Log().EndOffset(), "appended once")
+	require.Zero(t, in.table.TopicNamed("t").Partition(0).Watching())
+}
+
+// Rule broker.ack-after-append off: the answer leaves first, a crash loses the
+// batch. With the rule on it does not.
+func TestAckAfterAppend(t *testing.T) {
+	for _, off := range []bool{false, true} {
+		t.Run(fmt.Sprint("off=", off), func(t *testing.T) {
+			dir, overrides := t.TempDir(), []string{}
+			if off {
+				overrides = append(overrides, "trialog.rules.off=broker.ack-after-append")
+			}
+			in := start(t, dir, overrides...)
+			c := in.dial()
+			c.create("t", 1)
+			for i := range int64(3) {
+				got := c.produce(-1, "t", 0, batch("x"))
+				require.Equal(t, kafka.ErrNone, code(got))
+				require.Equal(t, i, got.BaseOffset)
+			}
+			in.crash()
+			in = start(t, dir)
+			if left := in.dial().readAll("t", 0); off {
+				require.Less(t, len(left), 3, "acked before it was appended")
+			} else {
+				require.Len(t, left, 3)
+			}
+		})
+	}
+}
+
+// A log that cannot be written answers KAFKA_STORAGE_ERROR, then and later, and
+// serves what it holds; other partitions are unharmed (R27). A full disk is
+// simulated with a small file system where the test may mount one.
+func TestFullDisk(t *testing.T) {
+	dir := t.TempDir()
+	if err := mountSmall(t, dir, "8m"); err != nil {
+		t.Skipf("no file system of its own may be mounted here: %v", err)
+	}
+	in := start(t, dir)
+	c := in.dial()
+	c.create("t", 2)
+	block := make([]byte, 900<<10)
+	good := int64(0)
+	for range 20 {
+		got := c.produce(-1, "t", 0, batch(string(block)))
+		if code(got) == kafka.ErrKafkaStorageError {
+			break
+		}
+		require.Equal(t, kafka.ErrNone, code(got))
+		good++
+	}
+	require.Positive(t, good)
+	require.Less(t, good, int64(20), "the disk did not fill up")
+	require.Equal(t, kafka.ErrKafkaStorageError, code(c.produce(1, "t", 0, batch("later"))))
+	require.Equal(t, good, c.listOffset("t", 0, -1).Offset)
+	require.Len(t, c.readAll("t", 0), int(good), "reads go on")
+	require.Zero(t, c.fetch("t", 1, 0).ErrorCode)
+	require.NoError(t, os.WriteFile(filepath.Join(dir, "filler"), nil, 0o600))
+	in.crash()
+
+	in = start(t, dir)
+	require.Len(t, in.dial().readAll("t", 0), int(good), "nothing acked is missing, nothing torn is left")
+}
