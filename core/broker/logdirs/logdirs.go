@@ -6,6 +6,8 @@ import (
 	"io"
 	"log/slog"
 	"maps"
+	"os"
+	"path/filepath"
 	"slices"
 
 	"trialog/core/config"
@@ -49,6 +51,9 @@ func Open(cfg Config) (*Set, error) {
 
 func (s *Set) open() error {
 	for _, path := range s.cfg.Paths {
+		if err := makeDir(path); err != nil {
+			return fmt.Errorf("broker: log directory: %w", err)
+		}
 		lock, err := lockDir(path)
 		if err != nil {
 			return err
@@ -232,4 +237,23 @@ func (s *Set) Abandon() {
 		_ = lock.Close()
 	}
 	s.locks = nil
+}
+
+// makeDir makes the directory durably: its entry in the parent is fsynced. So is that of a directory that is there
+// already, where the system lets us: whoever made it may have died before.
+func makeDir(path string) error {
+	_, err := os.Stat(path)
+	exists := err == nil
+	if err := os.MkdirAll(path, 0o755); err != nil {
+		return err
+	}
+	parent, err := os.Open(filepath.Dir(filepath.Clean(path)))
+	if err == nil {
+		defer parent.Close()
+		err = parent.Sync()
+	}
+	if exists {
+		return nil
+	}
+	return err
 }
