@@ -14,10 +14,11 @@ const DecodeFactor = 24
 // Decode parses a request body with kmsg. The version must be served. The result
 // does not alias body, except fields of type []byte. Errors wrap ErrMalformed.
 func Decode(key, version int16, body []byte) (kmsg.Request, error) {
-	req := kmsg.RequestForKey(key)
-	if req == nil {
+	api, ok := Lookup(key)
+	if !ok {
 		return nil, malformed("unknown api key %d", key)
 	}
+	req := api.request()
 	req.SetVersion(version)
 	if err := readFrom(req, body); err != nil {
 		return nil, malformed("%s v%d: %v", APIName(key), version, err)

@@ -1,6 +1,10 @@
 package wire
 
-import "slices"
+import (
+	"slices"
+
+	"github.com/twmb/franz-go/pkg/kmsg"
+)
 
 // API keys that this broker knows. The numbers are Kafka's.
 const (
@@ -35,6 +39,10 @@ type API struct {
 	// socket.request.max.bytes does. Requests without records stay small, and what
 	// they decode to is much larger than they are.
 	FrameMax int
+
+	// request makes an empty request. Naming the types here, rather than asking kmsg by key, keeps the other
+	// ninety out of the program, which matters in the simulator.
+	request func() kmsg.Request
 }
 
 // controlFrameMax bounds frames of every API but Produce: 4 MiB hold a Fetch of
@@ -42,14 +50,14 @@ type API struct {
 const controlFrameMax = 4 << 20
 
 var apis = []API{
-	{Key: KeyProduce, Name: "Produce", Min: 0, Max: 11, ServeMin: 3, Flexible: 9},
-	{Key: KeyFetch, Name: "Fetch", Min: 4, Max: 17, ServeMin: 4, Flexible: 12, FrameMax: controlFrameMax},
-	{Key: KeyListOffsets, Name: "ListOffsets", Min: 1, Max: 9, ServeMin: 1, Flexible: 6, FrameMax: controlFrameMax},
-	{Key: KeyMetadata, Name: "Metadata", Min: 0, Max: 12, ServeMin: 0, Flexible: 9, FrameMax: controlFrameMax},
-	{Key: KeyAPIVersions, Name: "ApiVersions", Min: 0, Max: 4, ServeMin: 0, Flexible: 3, FrameMax: controlFrameMax},
-	{Key: KeyCreateTopics, Name: "CreateTopics", Min: 2, Max: 7, ServeMin: 2, Flexible: 5, FrameMax: controlFrameMax},
-	{Key: KeyDeleteTopics, Name: "DeleteTopics", Min: 1, Max: 6, ServeMin: 1, Flexible: 4, FrameMax: controlFrameMax},
-	{Key: KeyInitProducerID, Name: "InitProducerId", Min: 0, Max: 4, ServeMin: 0, Flexible: 2, FrameMax: controlFrameMax},
+	{Key: KeyProduce, Name: "Produce", Min: 0, Max: 11, ServeMin: 3, Flexible: 9, request: func() kmsg.Request { return kmsg.NewPtrProduceRequest() }},
+	{Key: KeyFetch, Name: "Fetch", Min: 4, Max: 17, ServeMin: 4, Flexible: 12, FrameMax: controlFrameMax, request: func() kmsg.Request { return kmsg.NewPtrFetchRequest() }},
+	{Key: KeyListOffsets, Name: "ListOffsets", Min: 1, Max: 9, ServeMin: 1, Flexible: 6, FrameMax: controlFrameMax, request: func() kmsg.Request { return kmsg.NewPtrListOffsetsRequest() }},
+	{Key: KeyMetadata, Name: "Metadata", Min: 0, Max: 12, ServeMin: 0, Flexible: 9, FrameMax: controlFrameMax, request: func() kmsg.Request { return kmsg.NewPtrMetadataRequest() }},
+	{Key: KeyAPIVersions, Name: "ApiVersions", Min: 0, Max: 4, ServeMin: 0, Flexible: 3, FrameMax: controlFrameMax, request: func() kmsg.Request { return kmsg.NewPtrApiVersionsRequest() }},
+	{Key: KeyCreateTopics, Name: "CreateTopics", Min: 2, Max: 7, ServeMin: 2, Flexible: 5, FrameMax: controlFrameMax, request: func() kmsg.Request { return kmsg.NewPtrCreateTopicsRequest() }},
+	{Key: KeyDeleteTopics, Name: "DeleteTopics", Min: 1, Max: 6, ServeMin: 1, Flexible: 4, FrameMax: controlFrameMax, request: func() kmsg.Request { return kmsg.NewPtrDeleteTopicsRequest() }},
+	{Key: KeyInitProducerID, Name: "InitProducerId", Min: 0, Max: 4, ServeMin: 0, Flexible: 2, FrameMax: controlFrameMax, request: func() kmsg.Request { return kmsg.NewPtrInitProducerIDRequest() }},
 }
 
 // APIs is the table, ordered by key. The caller owns the copy.
