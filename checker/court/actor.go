@@ -101,6 +101,16 @@ func (a *actor) read(from *os.File) {
 	}
 }
 
+// gone reports that the current life is over.
+func (a *actor) gone() bool {
+	select {
+	case <-a.done:
+		return true
+	default:
+		return false
+	}
+}
+
 // ended waits for the end of the current life, for at most d.
 func (a *actor) ended(d time.Duration) bool {
 	select {
@@ -119,7 +129,7 @@ func (a *actor) wait() {
 
 // signal is not an error when the process is gone.
 func (a *actor) signal(s syscall.Signal) error {
-	if a.ended(0) {
+	if a.gone() {
 		return nil
 	}
 	if err := a.cmd.Process.Signal(s); err != nil && !errors.Is(err, os.ErrProcessDone) {
@@ -130,7 +140,7 @@ func (a *actor) signal(s syscall.Signal) error {
 
 // kill ends the process with -9 and waits for its end.
 func (a *actor) kill() error {
-	if a.ended(0) {
+	if a.gone() {
 		return nil
 	}
 	a.mu.Lock()
@@ -159,7 +169,7 @@ func (a *actor) relaunch() error {
 	a.mu.Lock()
 	asked := a.asked
 	a.mu.Unlock()
-	if !asked && !a.ended(0) {
+	if !asked && !a.gone() {
 		return nil
 	}
 	if !a.ended(stopWithin) {

@@ -26,12 +26,12 @@ func convicting(rule string) func(*Case) *Verdict {
 	return func(c *Case) *Verdict {
 		switch {
 		case len(c.RulesOff) == 0 && c.Cell.Name == "cut" && c.Seed%2 == 0:
-			v := verdict(Documented, "lost-record")
+			v := verdict(Documented, "lost-acked")
 			v.Lost = 3
 			return v
 		case len(c.RulesOff) == 1 && c.RulesOff[0] == rule && c.Seed == 5:
-			v := verdict(Invalid, "lost-record")
-			v.Judge, v.Class, v.Anomalies[0].Judge = "oracle", "lost-record", "oracle"
+			v := verdict(Invalid, "lost-acked")
+			v.Judge, v.Class, v.Anomalies[0].Judge = "oracle", "lost-acked", "oracle"
 			return v
 		case len(c.RulesOff) == 1 && c.Seed == 3:
 			v := verdict(Unknown)

@@ -122,11 +122,11 @@ cell cut
     plan    literal one-cut
     with    flush.messages=1
     with    node.id=2
-    expect  documented-loss lost-record in >= 20% of seeds
+    expect  documented-loss unflushed in >= 20% of seeds
 -- mutants --
 mutant seglog.fsync-directory
     cells   cut kill
-    expect  invalid lost-record,corrupt-read within 200 seeds
+    expect  invalid lost-acked,corrupt-read within 200 seeds
 -- plan/one-cut --
 at 5s powercut b1
 `

@@ -105,6 +105,15 @@ func (s *Sim) Run(ctx context.Context, c *Case) (*Run, error) {
 	if missing := plan.Inexpressible("plan.txt", nemesis.Sim); len(missing) > 0 {
 		return run.inexpressible(missing), nil
 	}
+	res, err := world.Run(ctx, s.spec(c, run, plan))
+	if err != nil {
+		return nil, err
+	}
+	return run.fromSim(c, res)
+}
+
+// spec describes the case's world: broker b1 and the clients, each on a host of its name.
+func (s *Sim) spec(c *Case, run *Run, plan *nemesis.Plan) world.Spec {
 	spec := world.Spec{
 		Seed: c.Stream("world").Uint64(), Program: s.program, Plan: plan, Limit: c.Experiment.Limit, Record: s.Record,
 	}
@@ -121,11 +130,7 @@ func (s *Sim) Run(ctx context.Context, c *Case) (*Run, error) {
 		})
 		spec.WaitFor = append(spec.WaitFor, client.Name)
 	}
-	res, err := world.Run(ctx, spec)
-	if err != nil {
-		return nil, err
-	}
-	return run.fromSim(c, res)
+	return spec
 }
 
 func asItIs(d time.Duration) time.Duration { return d }

@@ -37,7 +37,7 @@ func (t *Trial) Cells(ctx context.Context, w World, e *experiment.Experiment, se
 		t.Progress.Begin(w.Name()+" "+cell.Name, n)
 		err := Swarm(ctx, w, Seeds{firstSeed, firstSeed + uint64(n) - 1}.Cases(e, cell, nil), func(c *Case, r *Run) bool {
 			t.Progress.Done(r.Result)
-			row.Tally.Add(cell.Expect, r.Verdict)
+			row.Tally.Add(r.Verdict)
 			if unexpected(cell.Expect, r.Verdict) {
 				rep.Failed = append(rep.Failed, r)
 			}
@@ -55,7 +55,7 @@ func (t *Trial) Cells(ctx context.Context, w World, e *experiment.Experiment, se
 // unexpected reports a run that a cell's expectation does not allow.
 func unexpected(x experiment.Expectation, v *Verdict) bool {
 	var one Tally
-	one.Add(x, v)
+	one.Add(v)
 	x.Percent = 0
 	result, _ := one.Judge(x)
 	return result != Valid
@@ -134,7 +134,7 @@ func (t *Trial) Swarm(ctx context.Context, w World, one *Case, seeds Seeds, each
 	var failed error
 	err := Swarm(ctx, w, seeds.Cases(one.Experiment, one.Cell, one.RulesOff), func(c *Case, r *Run) bool {
 		t.Progress.Done(r.Result)
-		row.Tally.Add(one.Cell.Expect, r.Verdict)
+		row.Tally.Add(r.Verdict)
 		if unexpected(one.Cell.Expect, r.Verdict) {
 			rep.Failed = append(rep.Failed, r)
 			failed = t.keep(rep.Failed[len(rep.Failed)-1:])

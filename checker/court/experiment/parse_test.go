@@ -37,11 +37,11 @@ cell cut
     with    flush.messages=1
     with    node.id=2
     judge   flush-first
-    expect  documented-loss lost-record in >= 20% of seeds
+    expect  documented-loss unflushed in >= 20% of seeds
 -- mutants --
 mutant seglog.fsync-directory
     cells   cut kill
-    expect  invalid lost-record,corrupt-read within 200 seeds
+    expect  invalid lost-acked,corrupt-read within 200 seeds
 -- plan/one-cut --
 at 5s powercut b1
 `
@@ -64,10 +64,10 @@ func TestParse(t *testing.T) {
 			Claims: []string{"order", "committed"}, Expect: Expectation{Result: oracle.Valid}, Line: 16},
 		{Name: "cut", Plan: PlanSource{Literal: "at 5s powercut b1\n", Line: 32}, Seeds: 1,
 			Properties: Properties{{"flush.messages", "1"}, {"node.id", "2"}}, Judge: oracle.Promises{FlushFirst: true},
-			Expect: Expectation{Result: oracle.DocumentedLoss, Classes: []string{"lost-record"}, Percent: 20}, Line: 21},
+			Expect: Expectation{Result: oracle.DocumentedLoss, Classes: []string{"unflushed"}, Percent: 20}, Line: 21},
 	}, e.Cells)
 	require.Equal(t, []Mutant{{Rule: "seglog.fsync-directory", Cells: []string{"cut", "kill"}, Line: 28,
-		Expect: Expectation{Result: oracle.Invalid, Classes: []string{"lost-record", "corrupt-read"}, Within: 200}}}, e.Mutants)
+		Expect: Expectation{Result: oracle.Invalid, Classes: []string{"lost-acked", "corrupt-read"}, Within: 200}}}, e.Mutants)
 
 	require.Equal(t, "node.id=2\ninternal.segment.bytes=16384\nflush.messages=1\n", e.Broker.With(e.Cells[1].Properties...).String())
 }
@@ -95,11 +95,11 @@ func TestParseRefuses(t *testing.T) {
 		{"unknown plan", "literal one-cut", "literal two-cuts", "x:22: no section plan/two-cuts"},
 		{"unknown judgement", "flush-first", "gently", "x:25: cell cut: oracle: unknown promise gently (documented-loss, retention, holes, stale-reads, flush-first)"},
 		{"bad seeds", "seeds   40", "seeds   0", `x:18: seeds "0": want a number from 1 up`},
-		{"bad expectation", "expect  valid", "expect  fine", "x:20: \"fine\" is no expectation: want `valid`, `documented-loss CLASS in >= N% of seeds` or `invalid [CLASS,...] within N seeds`"},
+		{"bad expectation", "expect  valid", "expect  fine", "x:20: \"fine\" is no expectation: want `valid`, `documented-loss unflushed in >= N% of seeds` or `invalid [CLASS,...] within N seeds`"},
 		{"cell expects invalid", "expect  valid", "expect  invalid within 5 seeds", "x:16: cell kill expects invalid: that is for mutants"},
 		{"cell without plan", "    plan    literal one-cut\n", "", "x:21: cell cut needs a plan and an expectation"},
 		{"unknown cell of a mutant", "cut kill", "cut torn", `x:28: mutant seglog.fsync-directory: experiment:  has no cell "torn"; its cells are kill, cut`},
-		{"mutant expects valid", "expect  invalid lost-record,corrupt-read within 200 seeds", "expect  valid", "x:28: mutant seglog.fsync-directory needs cells and expects `invalid [CLASS,...] within N seeds`"},
+		{"mutant expects valid", "expect  invalid lost-acked,corrupt-read within 200 seeds", "expect  valid", "x:28: mutant seglog.fsync-directory needs cells and expects `invalid [CLASS,...] within N seeds`"},
 	} {
 		t.Run(row.name, func(t *testing.T) {
 			require.Contains(t, small, row.old)
@@ -137,19 +137,21 @@ func write(t *testing.T, path, text string) {
 
 func TestExpectationText(t *testing.T) {
 	for _, text := range []string{
-		"valid", "documented-loss lost-record in >= 20% of seeds", "documented-loss x in >= 100% of seeds",
-		"invalid within 200 seeds", "invalid lost-record within 1 seeds", "invalid lost-record,corrupt-read within 200 seeds",
+		"valid", "documented-loss unflushed in >= 20% of seeds", "documented-loss unflushed in >= 100% of seeds",
+		"invalid within 200 seeds", "invalid lost-acked within 1 seeds", "invalid lost-acked,corrupt-read within 200 seeds",
 	} {
 		x, err := ParseExpectation(text)
 		require.NoError(t, err, text)
 		require.Equal(t, text, x.String())
 	}
 	for _, text := range []string{
-		"", "unknown", "valid always", "documented-loss x", "documented-loss x in >= 0% of seeds", "documented-loss x in >= 101% of seeds",
-		"documented-loss x in >= 20 of seeds", "documented-loss x in > 20% of seeds", "invalid", "invalid within seeds", "invalid within 0 seeds",
-		"invalid a b within 5 seeds", "invalid a within -5 seeds",
+		"", "unknown", "valid always", "documented-loss x", "documented-loss unflushed in >= 0% of seeds", "documented-loss unflushed in >= 101% of seeds",
+		"documented-loss unflushed in >= 20 of seeds", "documented-loss unflushed in > 20% of seeds", "invalid", "invalid within seeds", "invalid within 0 seeds",
+		"documented-loss lost-acked in >= 20% of seeds", "invalid a b within 5 seeds", "invalid lost-acked within -5 seeds",
 	} {
 		_, err := ParseExpectation(text)
 		require.ErrorContains(t, err, "is no expectation", text)
 	}
+	_, err := ParseExpectation("invalid lost within 5 seeds")
+	require.ErrorContains(t, err, "names no class of anomaly: lost")
 }
