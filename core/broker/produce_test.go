@@ -2,8 +2,6 @@ package broker
 
 import (
 	"fmt"
-	"os"
-	"path/filepath"
 	"sync"
 	"testing"
 	"time"
@@ -251,38 +249,4 @@ func TestAckAfterAppend(t *testing.T) {
 			}
 		})
 	}
-}
-
-// A log that cannot be written answers KAFKA_STORAGE_ERROR, then and later, and
-// serves what it holds; other partitions are unharmed (R27). A full disk is
-// simulated with a small file system where the test may mount one.
-func TestFullDisk(t *testing.T) {
-	dir := t.TempDir()
-	if err := mountSmall(t, dir, "8m"); err != nil {
-		t.Skipf("no file system of its own may be mounted here: %v", err)
-	}
-	in := start(t, dir)
-	c := in.dial()
-	c.create("t", 2)
-	block := make([]byte, 900<<10)
-	good := int64(0)
-	for range 20 {
-		got := c.produce(-1, "t", 0, batch(string(block)))
-		if code(got) == kafka.ErrKafkaStorageError {
-			break
-		}
-		require.Equal(t, kafka.ErrNone, code(got))
-		good++
-	}
-	require.Positive(t, good)
-	require.Less(t, good, int64(20), "the disk did not fill up")
-	require.Equal(t, kafka.ErrKafkaStorageError, code(c.produce(1, "t", 0, batch("later"))))
-	require.Equal(t, good, c.listOffset("t", 0, -1).Offset)
-	require.Len(t, c.readAll("t", 0), int(good), "reads go on")
-	require.Zero(t, c.fetch("t", 1, 0).ErrorCode)
-	require.NoError(t, os.WriteFile(filepath.Join(dir, "filler"), nil, 0o600))
-	in.crash()
-
-	in = start(t, dir)
-	require.Len(t, in.dial().readAll("t", 0), int(good), "nothing acked is missing, nothing torn is left")
 }

@@ -148,6 +148,11 @@ func (s *Set) OpenMetadata(tp kafka.TopicPartition, settings config.Topic) (*seg
 	return s.dirs[0].OpenLog(tp, kafka.MetadataTopicID, settings)
 }
 
+// Metadata is the open metadata log.
+func (s *Set) Metadata() *seglog.Log {
+	return s.dirs[0].Log(kafka.TopicPartition{Topic: kafka.ClusterMetadataTopic})
+}
+
 // OpenLog opens a partition where it lies, or makes it in the directory with the
 // fewest partitions. A directory of that name that belongs to another topic is
 // what a deletion left behind: it is removed.
