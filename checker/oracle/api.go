@@ -23,9 +23,10 @@ type Promises struct {
 	Retention      bool // the log start may move: records below it are excused
 	Holes          bool // offsets without a record (control records, compaction) are legal
 	StaleReads     bool // several replicas: end offsets and empty reads are lower bounds
+	FlushFirst     bool // a record is acknowledged and visible only after its fsync (flush.messages=1, one replica); stricter
 }
 
-// ParsePromises reads a list of documented-loss, retention, holes, stale-reads, separated by commas.
+// ParsePromises reads a list of documented-loss, retention, holes, stale-reads, flush-first, separated by commas.
 func ParsePromises(list string) (Promises, error) {
 	var p Promises
 	for name := range strings.SplitSeq(list, ",") {
@@ -39,6 +40,8 @@ func ParsePromises(list string) (Promises, error) {
 			p.Holes = true
 		case "stale-reads":
 			p.StaleReads = true
+		case "flush-first":
+			p.FlushFirst = true
 		default:
 			return p, &PromiseError{Name: name}
 		}
@@ -50,7 +53,7 @@ func ParsePromises(list string) (Promises, error) {
 type PromiseError struct{ Name string }
 
 func (e *PromiseError) Error() string {
-	return "oracle: unknown promise " + e.Name + " (documented-loss, retention, holes, stale-reads)"
+	return "oracle: unknown promise " + e.Name + " (documented-loss, retention, holes, stale-reads, flush-first)"
 }
 
 // Fault is one fault that was really injected.
@@ -81,9 +84,20 @@ type Input struct {
 	Events   []event.Event // with Time and Proc, in order of time; may be empty
 	Faults   []Fault       // in order of time
 	Promises Promises
-	Linear   bool // also run the linear judge when the scans convict nobody (always: run it in any case)
-	Always   bool
+	// TrueTime: one clock stamped history, events and faults as they happened (the simulator). Otherwise events are only
+	// ordered within their process, and the scans that compare an event with an operation are left out.
+	TrueTime bool
+	Linear   Layer
 }
+
+// Layer says when the linear judge runs.
+type Layer uint8
+
+const (
+	LinearAfter  Layer = iota // when the scans found nothing; the default
+	LinearNever               // not at all
+	LinearAlways              // even when the scans convict
+)
 
 // Witness is one line of evidence: an operation, an event or a fault.
 type Witness struct {

@@ -1,0 +1,189 @@
+package oracle
+
+import (
+	"cmp"
+	"slices"
+	"sort"
+
+	"trialog/checker/history"
+)
+
+// tp names a partition.
+type tp struct {
+	topic     string
+	partition int32
+}
+
+func (a tp) compare(b tp) int {
+	return cmp.Or(cmp.Compare(a.topic, b.topic), cmp.Compare(a.partition, b.partition))
+}
+
+// write is where a value came from: the produce that sent it and its place in the batch.
+type write struct {
+	op    *history.Operation
+	index int
+}
+
+// record is one value at one offset.
+type record struct {
+	offset   int64
+	value    string
+	write    write // op is nil for a phantom
+	acked    bool  // acknowledged at this offset
+	read     bool
+	lost     bool // within the documented bargain
+	reused   bool // the offset also showed another value
+	evidence []evidence
+}
+
+// evidence is one operation that showed a record: its acknowledgement, or a fetch.
+type evidence struct {
+	op  *history.Operation
+	ret int64 // ns, when the client knew
+}
+
+// first is the evidence that returned first; the acknowledgement if there is one and ack is preferred.
+func (r *record) first() evidence { return r.evidence[0] }
+
+// log is everything that a history says about one partition.
+type log struct {
+	id      tp
+	ops     []*history.Operation // all operations on it, in order of invocation
+	records []*record            // in order of offset, then of first evidence
+	offsets []int64              // distinct offsets of records, rising
+	at      [][]*record          // records by rank of their offset
+	of      map[*history.Operation][]*record
+	losses  []loss
+}
+
+// gathered is the whole history, sorted by partition.
+type gathered struct {
+	operations []history.Operation
+	writes     map[string]write
+	logs       []*log
+}
+
+type recordKey struct {
+	offset int64
+	value  string
+}
+
+// gather builds the logs. Values that nobody sent become records without a writer; scan them with phantoms.
+func gather(operations []history.Operation) *gathered {
+	g := &gathered{operations: operations, writes: make(map[string]write, len(operations))}
+	logs := map[tp]*log{}
+	for i := range operations {
+		op := &operations[i]
+		in := &op.Invoke
+		switch in.F {
+		case history.Produce:
+			for j, v := range in.Values {
+				g.writes[v] = write{op, j}
+			}
+		case history.Fetch, history.ListOffsets:
+		default:
+			continue
+		}
+		id := tp{in.Topic, in.Partition}
+		l := logs[id]
+		if l == nil {
+			l = &log{id: id, of: map[*history.Operation][]*record{}}
+			logs[id] = l
+			g.logs = append(g.logs, l)
+		}
+		l.ops = append(l.ops, op)
+	}
+	slices.SortFunc(g.logs, func(a, b *log) int { return a.id.compare(b.id) })
+	for _, l := range g.logs {
+		l.collect(g.writes)
+	}
+	return g
+}
+
+// collect builds the records of one log from its acknowledgements and reads.
+func (l *log) collect(writes map[string]write) {
+	byKey := map[recordKey]*record{}
+	show := func(op *history.Operation, offset int64, value string) *record {
+		k := recordKey{offset, value}
+		r := byKey[k]
+		if r == nil {
+			r = &record{offset: offset, value: value}
+			if w, ok := writes[value]; ok && l.id == (tp{w.op.Invoke.Topic, w.op.Invoke.Partition}) && w.op.Outcome != history.Fail {
+				r.write = w
+			}
+			byKey[k] = r
+			l.records = append(l.records, r)
+		}
+		r.evidence = append(r.evidence, evidence{op, op.Complete.Time})
+		return r
+	}
+	for _, op := range l.ops {
+		switch {
+		case op.Acked() && op.Complete.Offset >= 0:
+			for j, v := range op.Invoke.Values {
+				show(op, op.Complete.Offset+int64(j), v).acked = true
+			}
+		case op.Invoke.F == history.Fetch && op.Complete != nil:
+			for _, rec := range op.Complete.Records {
+				show(op, rec.Offset, rec.Value).read = true
+			}
+		}
+	}
+	l.index()
+}
+
+// index sorts records and evidence, and builds the lookups.
+func (l *log) index() {
+	for _, r := range l.records {
+		slices.SortStableFunc(r.evidence, func(a, b evidence) int { return cmp.Compare(a.ret, b.ret) })
+	}
+	slices.SortStableFunc(l.records, func(a, b *record) int {
+		return cmp.Or(cmp.Compare(a.offset, b.offset), cmp.Compare(a.first().ret, b.first().ret))
+	})
+	for _, r := range l.records {
+		if n := len(l.offsets); n == 0 || l.offsets[n-1] != r.offset {
+			l.offsets = append(l.offsets, r.offset)
+			l.at = append(l.at, nil)
+		}
+		last := len(l.at) - 1
+		l.at[last] = append(l.at[last], r)
+		if r.write.op != nil {
+			l.of[r.write.op] = append(l.of[r.write.op], r)
+		}
+	}
+}
+
+// rank is the index in offsets of the first offset at or above o.
+func (l *log) rank(o int64) int {
+	return sort.Search(len(l.offsets), func(i int) bool { return l.offsets[i] >= o })
+}
+
+// known reports that every offset of [from, to) showed some value.
+func (l *log) known(from, to int64) bool {
+	return to <= from || int64(l.rank(to)-l.rank(from)) == to-from
+}
+
+// base is the lowest offset at which the batch of a produce can begin, judging by any of its values; ok is false if
+// none was seen.
+func (l *log) base(op *history.Operation) (offset int64, ok bool) {
+	for _, r := range l.of[op] {
+		if b := r.offset - int64(r.write.index); !ok || b < offset {
+			offset, ok = b, true
+		}
+	}
+	return offset, ok
+}
+
+// ended is when the client knew the answer; Forever if there is none.
+func ended(op *history.Operation) int64 {
+	if op.Complete == nil {
+		return history.Forever
+	}
+	return op.Complete.Time
+}
+
+// mayCopy reports that more than one copy of the batch is legal: a producer without sequence numbers that retried, or
+// of which nobody knows whether it did.
+func mayCopy(op *history.Operation) bool {
+	return !op.Invoke.Idempotent && (op.Retried() || op.Complete == nil)
+}

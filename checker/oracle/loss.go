@@ -1,0 +1,191 @@
+package oracle
+
+import (
+	"trialog/checker/history"
+	"trialog/core/event"
+)
+
+// loss is what one power cut may have taken from one partition: every record at or above from.
+type loss struct {
+	cut       int64 // ns
+	recovered int64 // ns, when the log was open again
+	from      int64 // no record below it is excused: the higher of the durable end at the cut and the end after recovery
+	fault     *Fault
+}
+
+// trail follows one process's copy of one partition through the events.
+type trail struct {
+	flushed int64  // durable end
+	end     int64  // log end, -1 before the first event that tells
+	cuts    []loss // power cuts after which it has not been recovered yet; from is the durable end
+}
+
+type trailKey struct {
+	proc string
+	id   tp
+}
+
+// eventScan walks events and faults in the order of time.
+type eventScan struct {
+	j      *judge
+	trails map[trailKey]*trail
+	logs   map[tp]*log
+	leader map[leaderKey]event.Event
+
+	appends map[tp][]event.Event // in order of time
+	flushes map[tp][]event.Event
+}
+
+type leaderKey struct {
+	id    tp
+	epoch int32
+}
+
+// scanEvents finds losses and what events alone convict.
+func (j *judge) scanEvents() *eventScan {
+	s := &eventScan{
+		j: j, trails: map[trailKey]*trail{}, logs: map[tp]*log{}, leader: map[leaderKey]event.Event{},
+		appends: map[tp][]event.Event{}, flushes: map[tp][]event.Event{},
+	}
+	for _, l := range j.g.logs {
+		s.logs[l.id] = l
+	}
+	f := 0
+	for _, e := range j.in.Events {
+		for ; f < len(j.in.Faults) && j.in.Faults[f].Time < e.Time; f++ {
+			s.fault(&j.in.Faults[f])
+		}
+		s.event(e)
+	}
+	return s
+}
+
+// fault opens a possible loss on every partition of a process whose power was cut.
+func (s *eventScan) fault(f *Fault) {
+	if f.Verb != "powercut" {
+		return
+	}
+	for key, t := range s.trails {
+		if key.proc == f.Target {
+			t.cuts = append(t.cuts, loss{cut: f.Time, from: t.flushed, fault: f})
+		}
+	}
+}
+
+func (s *eventScan) event(e event.Event) {
+	if e.Kind == event.Assert {
+		s.j.v.Asserts = append(s.j.v.Asserts, e.String())
+		return
+	}
+	if e.Topic == "" {
+		return
+	}
+	id := tp{e.Topic, e.Partition}
+	t := s.trails[trailKey{e.Proc, id}]
+	if t == nil {
+		t = &trail{end: -1}
+		s.trails[trailKey{e.Proc, id}] = t
+	}
+	switch e.Kind {
+	case event.Recover:
+		s.recovered(t, id, e)
+	case event.Leader:
+		s.recovered(t, id, e)
+		s.leads(id, e)
+	case event.Append:
+		if t.end >= 0 && e.Base != t.end {
+			s.j.report(Anomaly{Class: AppendMisfits, Time: e.Time, Witnesses: []Witness{eventWitness(e)}}, id,
+				"%s appended at offset %d while its log ended at %d", e.Proc, e.Base, t.end)
+		}
+		t.end = e.Next
+		s.appends[id] = append(s.appends[id], e)
+	case event.Flush:
+		t.flushed = max(t.flushed, e.Next)
+		s.flushes[id] = append(s.flushes[id], e)
+	case event.Truncate:
+		t.flushed = min(t.flushed, e.Next)
+		t.end = e.Next
+	}
+}
+
+// recovered closes the open cuts: the log ends at e.Next now. A leader event stands in for a missing recover event.
+func (s *eventScan) recovered(t *trail, id tp, e event.Event) {
+	if e.Kind == event.Recover && e.Next < t.flushed {
+		s.j.report(Anomaly{Class: LostFlushed, Time: e.Time, Witnesses: []Witness{eventWitness(e)}}, id,
+			"%s had fsynced the log up to offset %d and recovered it up to %d", e.Proc, t.flushed, e.Next)
+	}
+	l := s.logs[id]
+	for _, c := range t.cuts {
+		c.from, c.recovered = max(c.from, e.Next), e.Time
+		lost := t.end < 0 || t.end > e.Next
+		if l != nil && lost && s.j.in.Promises.DocumentedLoss {
+			l.losses = append(l.losses, c)
+		}
+	}
+	t.cuts = nil
+	if e.Kind == event.Recover {
+		t.flushed = min(t.flushed, e.Next)
+		t.end = e.Next
+	}
+}
+
+func (s *eventScan) leads(id tp, e event.Event) {
+	k := leaderKey{id, e.Epoch}
+	first, ok := s.leader[k]
+	if ok && first.Proc != e.Proc {
+		s.j.report(Anomaly{Class: TwoLeaders, Time: e.Time, Witnesses: []Witness{eventWitness(first), eventWitness(e)}}, id,
+			"%s and %s both led in leader epoch %d", first.Proc, e.Proc, e.Epoch)
+	}
+	if !ok {
+		s.leader[k] = e
+	}
+}
+
+// before reports that the evidence may be older than the cut: the operation began before it, and its answer did not
+// come from the broker that recovered.
+func (j *judge) before(e evidence, l *loss) bool {
+	if e.op.Call >= l.cut {
+		return false
+	}
+	// An operation that was sent again and answered after the recovery was answered by the recovered broker: the old
+	// connection is gone. A held or slow link, or a paused client, could deliver an older answer; then nothing is sure.
+	return !(j.crashesOnly && e.op.Retried() && e.ret > l.recovered)
+}
+
+// takes reports that the loss explains why a record, known by the evidence up to the denial, is missing at time denied.
+func (j *judge) takes(l *loss, r *record, known int64, denied int64) bool {
+	if r.offset < l.from || denied <= l.cut {
+		return false
+	}
+	for _, e := range r.evidence {
+		if e.ret >= known {
+			break
+		}
+		if !j.before(e, l) {
+			return false
+		}
+	}
+	return true
+}
+
+// takenFor reports that some loss explains a record that gave way to what was seen from time later on.
+func (j *judge) takenFor(l *log, old *record, later int64) *loss {
+	for i := range l.losses {
+		if j.takes(&l.losses[i], old, history.Forever, later) {
+			return &l.losses[i]
+		}
+	}
+	return nil
+}
+
+// crashesOnly reports that every fault was the start or the end of a process.
+func crashesOnly(faults []Fault) bool {
+	for _, f := range faults {
+		switch f.Verb {
+		case "kill", "powercut", "restart", "start", "stop", "torn", "heal":
+		default:
+			return false
+		}
+	}
+	return true
+}
