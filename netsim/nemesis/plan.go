@@ -1,9 +1,8 @@
 package nemesis
 
 import (
+	"slices"
 	"time"
-
-	"trialog/netsim/kernel"
 )
 
 // Verb names what a step does.
@@ -74,7 +73,7 @@ type Step struct {
 	Nth     int // conn: which connection of those from From to To; 0 all
 
 	Strike  Strike
-	Lose    string // powercut: "unsynced" (default), "some", "none"
+	Lose    string // powercut: "" or "unsynced", "some", "none"
 	Torn    bool   // powercut
 	Mode    string // link, conn, disk
 	Amount  time.Duration
@@ -82,7 +81,9 @@ type Step struct {
 	Pattern string
 	Args    []string // admin verbs, as written
 
-	For time.Duration // undo after; 0: never
+	// For undoes the step so long after it took effect; what kill, stop and powercut took down is started again.
+	// 0: never.
+	For time.Duration
 }
 
 // Trigger is an event to wait for, as data: the world resolves it.
@@ -102,48 +103,34 @@ type Plan struct {
 	Steps  []Step
 }
 
-// Parse reads a plan. Errors read `name:LINE: what and where`.
-func Parse(name, text string) (*Plan, error) { panic("nemesis: Parse") }
-
-// String prints the plan so that Parse reads it back.
-func (p *Plan) String() string { panic("nemesis: String") }
-
-// String prints the step as one line.
-func (s *Step) String() string { panic("nemesis: String") }
-
 // Equal compares two plans by all but line numbers.
-func (p *Plan) Equal(q *Plan) bool { panic("nemesis: Equal") }
-
-// World is a place where plans run.
-type World string
-
-// The worlds.
-const (
-	Sim  World = "sim"
-	Real World = "real"
-)
-
-// Inexpressible lists the steps that this world cannot execute, each as `name:LINE: step: not expressible in WORLD:
-// why`. Such a plan must not be run.
-func (p *Plan) Inexpressible(name string, w World) []string { panic("nemesis: Inexpressible") }
-
-// Fault is a kind of fault that Generate may choose, with its relative weight.
-type Fault struct {
-	Kind   string // see Kinds
-	Weight int
+func (p *Plan) Equal(q *Plan) bool {
+	if (p.Budget == nil) != (q.Budget == nil) || (p.Budget != nil && *p.Budget != *q.Budget) {
+		return false
+	}
+	return slices.EqualFunc(p.Steps, q.Steps, func(a, b Step) bool { return a.equal(&b) })
 }
 
-// Spec says what to generate.
-type Spec struct {
-	Profile string  // "kill", "powercut", "pause-partition", "torn"; "" to choose from Faults
-	Faults  []Fault // used when Profile is ""
-	Targets []string
-	Peers   []string // who talks to the targets; the other side of network faults
-	From    time.Duration
-	To      time.Duration // everything is undone by then
-	Budget  Budget        // zero fields mean the defaults, 5 and 1
-	Files   string        // pattern for kills in the middle of a write; default "*.log"
+func (s *Step) equal(o *Step) bool {
+	if (s.On == nil) != (o.On == nil) || (s.On != nil && !slices.Equal(s.On.Words, o.On.Words)) {
+		return false
+	}
+	return s.At == o.At && s.Verb == o.Verb && slices.Equal(s.Targets, o.Targets) &&
+		slices.EqualFunc(s.Groups, o.Groups, slices.Equal[[]string]) &&
+		s.From == o.From && s.To == o.To && s.Nth == o.Nth && s.Strike == o.Strike &&
+		s.Lose == o.Lose && s.Torn == o.Torn && s.Mode == o.Mode && s.Amount == o.Amount &&
+		s.Number == o.Number && s.Pattern == o.Pattern && slices.Equal(s.Args, o.Args) && s.For == o.For
 }
 
-// Generate draws a plan.
-func Generate(rng *kernel.Rand, s Spec) (*Plan, error) { panic("nemesis: Generate") }
+// Hurts tells whether the step is a fault, not the end of one.
+func (s *Step) Hurts() bool {
+	switch s.Verb {
+	case Heal, Start, Resume:
+		return false
+	case Link, Conn, Disk:
+		return s.Mode != Release && s.Mode != HealDisk
+	case Elect, Reassign, Alter, Create, Delete:
+		return false
+	}
+	return true
+}
