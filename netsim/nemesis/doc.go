@@ -14,7 +14,7 @@
 //	at 12s    kill b1 call 1234 after             # at a system call; call +50: the 50th from here
 //	at 13s    kill b1 midwrite *.log              # in the middle of the next write to such a file
 //	at 14s    powercut b1 lose=some torn=1 for 1s
-//	at 15s    stop b1 ; start b1 ; restart b1     # one verb a line, of course
+//	at 15s    stop b1 for 1s                      # a clean stop; also start b1, restart b1
 //	at 16s    pause b1 for 8s                     # without for: until resume b1
 //	at 17s    clock b3 skew +2s
 //	at 18s    link b1->b2 delay 50ms for 3s       # drop, throttle N (bytes/s), loss N (percent), reset, hold, release
@@ -24,7 +24,8 @@
 //	at 22s    elect t-0 preferred                 # admin verbs: elect, reassign, alter, create, delete; not interpreted
 //	on leader(t-0) acked 10   kill leader(t-0)    # trigger: everything up to the verb
 //
-// `for D` undoes the step D after it took effect. Targets are process names or roles.
+// `for D` undoes the step D after it took effect; what kill, stop and powercut took down is started again. Targets are
+// process names or roles. start of a running process only gives up strikes that wait for a call.
 //
 // Invariants: P1 Parse(String(p)) equals p. P2 a generated plan depends on its random stream and Spec only, stays
 // inside its budget, and has undone everything at Spec.To.

@@ -56,6 +56,19 @@ func (w *world) later(s *nemesis.Step, target, text string, undo func()) {
 	})
 }
 
+// revive starts a node again that a step took down, after the step's duration.
+func (w *world) revive(s *nemesis.Step, n *node) {
+	if s.For <= 0 {
+		return
+	}
+	w.pending++
+	w.k.After(s.For.Nanoseconds(), func() {
+		w.pending--
+		w.startOrQueue(n)
+		w.note(nemesis.Start, n.spec.Name, "start "+n.spec.Name)
+	})
+}
+
 func (w *world) do(s *nemesis.Step) error {
 	switch s.Verb {
 	case nemesis.Partition, nemesis.CutLink, nemesis.Heal, nemesis.Link, nemesis.Conn:
@@ -114,6 +127,7 @@ func (w *world) doNode(s *nemesis.Step, n *node) error {
 		if n.alive() {
 			n.stdin.End()
 			w.note(s.Verb, name, text)
+			w.revive(s, n)
 		}
 	case nemesis.Start:
 		w.disarm(n)
@@ -211,6 +225,7 @@ func (w *world) hit(s *nemesis.Step, n *node) {
 		if n.alive() {
 			w.note(s.Verb, name, text)
 			w.k.Kill(n.proc, kernel.ReasonKill)
+			w.revive(s, n)
 		}
 	case nemesis.PowerCut:
 		n.cutOff = true
@@ -220,6 +235,7 @@ func (w *world) hit(s *nemesis.Step, n *node) {
 			w.k.Kill(n.proc, kernel.ReasonPowerCut)
 		}
 		n.disk.PowerCut(cutOf(s))
+		w.revive(s, n)
 	case nemesis.Pause:
 		if !n.alive() {
 			return

@@ -112,13 +112,25 @@ func TestDials(t *testing.T) {
 
 func TestResetKillAndRestart(t *testing.T) {
 	out := run(t, 1, 30*time.Second, "at 1s link srv->cli reset", "srv: echo :7000", "cli: ping srv:7000 20 1s").Text("cli", "stdout")
-	assert.Contains(t, out, "connection reset by peer")
+	assert.Regexp(t, "(?i)connection reset by peer", out)
 	assert.Regexp(t, `19 at \d+ ok`, out)
 	res := run(t, 1, 30*time.Second, "at 1s kill srv\nat 2s start srv", "srv: echo :7000", "cli: ping srv:7000 40 1s")
 	out = res.Text("cli", "stdout")
 	assert.Positive(t, count(out, "refused"), out)
 	assert.Regexp(t, `39 at \d+ ok`, out)
 	assert.Equal(t, kernel.ReasonKill, res.Procs[0].Exits[0].Reason)
+}
+
+func TestWhatWasTakenDownStartsAgain(t *testing.T) {
+	for plan, reason := range map[string]string{
+		"at 1s kill srv for 1s":          kernel.ReasonKill,
+		"at 1s kill srv call +20 for 1s": kernel.ReasonKill,
+		"at 1s powercut srv for 1s":      kernel.ReasonPowerCut,
+	} {
+		res := run(t, 1, 60*time.Second, plan, "srv: echo :7000", "cli: ping srv:7000 40 1s")
+		assert.Regexp(t, `39 at \d+ ok`, res.Text("cli", "stdout"), plan)
+		assert.Equal(t, reason, res.Procs[0].Exits[0].Reason, plan)
+	}
 }
 
 func TestPowerCutIsSilent(t *testing.T) {
