@@ -1,6 +1,10 @@
 package oracle
 
 import (
+	"bufio"
+	"encoding/json"
+	"fmt"
+	"io"
 	"strings"
 
 	"trialog/checker/history"
@@ -58,10 +62,10 @@ func (e *PromiseError) Error() string {
 
 // Fault is one fault that was really injected.
 type Fault struct {
-	Time   int64  // ns, same clock as history and events
-	Verb   string // kill, powercut, restart, pause, ...
-	Target string // the process
-	Text   string // as the plan prints it
+	Time   int64  `json:"time"` // ns, same clock as history and events
+	Target string `json:"proc"` // the process
+	Text   string `json:"text"` // as the plan prints it
+	Verb   string `json:"-"`    // kill, powercut, restart, pause, ...: the first word of Text
 }
 
 // ParseFault splits the text of a fault: "powercut b1 lose=unsynced torn=1". proc names the process that it hit, and
@@ -76,6 +80,23 @@ func ParseFault(time int64, proc, text string) Fault {
 		f.Target = words[1]
 	}
 	return f
+}
+
+// ReadFaults reads faults, one JSON object {time, proc, text} a line, as run directories store them.
+func ReadFaults(name string, r io.Reader) ([]Fault, error) {
+	var out []Fault
+	lines := bufio.NewScanner(r)
+	for n := 1; lines.Scan(); n++ {
+		var f Fault
+		if err := json.Unmarshal(lines.Bytes(), &f); err != nil {
+			return nil, fmt.Errorf("oracle: %s:%d: %w", name, n, err)
+		}
+		out = append(out, ParseFault(f.Time, f.Target, f.Text))
+	}
+	if err := lines.Err(); err != nil {
+		return nil, fmt.Errorf("oracle: %s: %w", name, err)
+	}
+	return out, nil
 }
 
 // Input is what one run left behind.

@@ -143,7 +143,10 @@ func (j *judge) witnesses(ops ...*history.Operation) []Witness {
 }
 
 func eventWitness(e event.Event) Witness {
-	return Witness{Kind: "event", Time: e.Time, Text: e.String()}
+	w := Witness{Kind: "event", Time: e.Time}
+	e.Time = 0 // the witness says it
+	w.Text = e.String()
+	return w
 }
 
 func faultWitness(f Fault) Witness {

@@ -15,8 +15,10 @@ type loss struct {
 
 // trail follows one process's copy of one partition through the events.
 type trail struct {
-	flushed int64  // durable end
-	end     int64  // log end, -1 before the first event that tells
+	flushed int64       // durable end
+	end     int64       // log end, -1 before the first event that tells
+	flush   event.Event // the event that said so
+	moved   event.Event // the event that said so
 	cuts    []loss // power cuts after which it has not been recovered yet; from is the durable end
 }
 
@@ -94,24 +96,26 @@ func (s *eventScan) event(e event.Event) {
 		s.leads(id, e)
 	case event.Append:
 		if t.end >= 0 && e.Base != t.end {
-			s.j.report(Anomaly{Class: AppendMisfits, Time: e.Time, Witnesses: []Witness{eventWitness(e)}}, id,
+			s.j.report(Anomaly{Class: AppendMisfits, Time: e.Time, Witnesses: []Witness{eventWitness(t.moved), eventWitness(e)}}, id,
 				"%s appended at offset %d while its log ended at %d", e.Proc, e.Base, t.end)
 		}
-		t.end = e.Next
+		t.end, t.moved = e.Next, e
 		s.appends[id] = append(s.appends[id], e)
 	case event.Flush:
-		t.flushed = max(t.flushed, e.Next)
+		if e.Next > t.flushed {
+			t.flushed, t.flush = e.Next, e
+		}
 		s.flushes[id] = append(s.flushes[id], e)
 	case event.Truncate:
 		t.flushed = min(t.flushed, e.Next)
-		t.end = e.Next
+		t.end, t.moved = e.Next, e
 	}
 }
 
 // recovered closes the open cuts: the log ends at e.Next now. A leader event stands in for a missing recover event.
 func (s *eventScan) recovered(t *trail, id tp, e event.Event) {
 	if e.Kind == event.Recover && e.Next < t.flushed {
-		s.j.report(Anomaly{Class: LostFlushed, Time: e.Time, Witnesses: []Witness{eventWitness(e)}}, id,
+		s.j.report(Anomaly{Class: LostFlushed, Time: e.Time, Witnesses: []Witness{eventWitness(t.flush), eventWitness(e)}}, id,
 			"%s had fsynced the log up to offset %d and recovered it up to %d", e.Proc, t.flushed, e.Next)
 	}
 	l := s.logs[id]
@@ -125,7 +129,7 @@ func (s *eventScan) recovered(t *trail, id tp, e event.Event) {
 	t.cuts = nil
 	if e.Kind == event.Recover {
 		t.flushed = min(t.flushed, e.Next)
-		t.end = e.Next
+		t.end, t.moved = e.Next, e
 	}
 }
 
@@ -178,11 +182,11 @@ func (j *judge) takenFor(l *log, old *record, later int64) *loss {
 	return nil
 }
 
-// crashesOnly reports that every fault was the start or the end of a process.
+// crashesOnly reports that no fault can keep an answer on its way: processes start and end, and disks misbehave.
 func crashesOnly(faults []Fault) bool {
 	for _, f := range faults {
 		switch f.Verb {
-		case "kill", "powercut", "restart", "start", "stop", "torn", "heal":
+		case "kill", "powercut", "restart", "start", "stop", "heal", "disk", "wipe", "clock":
 		default:
 			return false
 		}

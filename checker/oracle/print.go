@@ -36,7 +36,7 @@ func (v *Verdict) headline() string {
 	case Invalid:
 		return fmt.Sprintf("invalid: %s (%s)\n", v.Class, v.Judge)
 	case DocumentedLoss:
-		return fmt.Sprintf("documented loss: %d records, never fsynced, went with a power cut\n", v.Lost)
+		return fmt.Sprintf("documented loss: %d records that were acknowledged or read, and never fsynced, went with a power cut\n", v.Lost)
 	default:
 		return string(v.Result) + "\n"
 	}

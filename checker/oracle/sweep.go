@@ -169,7 +169,7 @@ func (s *sweep) checkEnd(op *history.Operation, end, later int64, how string) {
 		return
 	}
 	before := s.end
-	s.end = seenEnd{end, op}
+	s.end = seenEnd{} // what op knows of the end is learned when it returns
 	if denied {
 		return
 	}
@@ -292,7 +292,7 @@ func (s *sweep) checkAppend(op *history.Operation) {
 			r.lost = true
 			s.now[s.top-1] = nil
 		}
-		s.end = seenEnd{base, op}
+		s.end = seenEnd{}
 		s.j.report(s.inversion(op, high, loss), s.l.id,
 			"%s was at offset %d; after %s, %s landed at %d", high.name(), high.offset, loss.fault.Text, mine[0].name(), base)
 		return

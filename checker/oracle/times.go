@@ -10,11 +10,12 @@ import (
 // scanTimes compares operations with events, where one true clock stamped both: what was acknowledged had been
 // appended, and under flush-first what was acknowledged or served had been fsynced.
 func (s *eventScan) scanTimes(l *log) {
-	appended := map[[2]int64]int64{} // base and next of a batch -> when it was first appended
-	for _, e := range s.appends[l.id] {
-		k := [2]int64{e.Base, e.Next}
-		if _, ok := appended[k]; !ok {
-			appended[k] = e.Time
+	appended := map[[2]int64]*event.Event{} // base and next of a batch -> when it was first appended
+	appends := s.appends[l.id]
+	for i := range appends {
+		k := [2]int64{appends[i].Base, appends[i].Next}
+		if appended[k] == nil {
+			appended[k] = &appends[i]
 		}
 	}
 	for _, op := range l.ops {
@@ -22,10 +23,15 @@ func (s *eventScan) scanTimes(l *log) {
 			continue
 		}
 		base := op.Complete.Offset
-		if t, ok := appended[[2]int64{base, base + int64(len(op.Invoke.Values))}]; !ok || t > op.Return {
-			s.j.report(Anomaly{Class: AckNoAppend, Time: op.Return, Witnesses: s.j.witnesses(op)}, l.id,
-				"%s was acknowledged at offset %d, and no broker had appended that", op.Name(), base)
+		e := appended[[2]int64{base, base + int64(len(op.Invoke.Values))}]
+		if e != nil && e.Time <= op.Return {
+			continue
 		}
+		a := Anomaly{Class: AckNoAppend, Time: op.Return, Witnesses: s.j.witnesses(op)}
+		if e != nil {
+			a.Witnesses = append(a.Witnesses, eventWitness(*e))
+		}
+		s.j.report(a, l.id, "%s was acknowledged at offset %d, and no broker had appended that", op.Name(), base)
 	}
 	if s.j.in.Promises.FlushFirst {
 		s.scanFlushes(l)
@@ -47,6 +53,9 @@ func (s *eventScan) scanFlushes(l *log) {
 			continue
 		}
 		a := Anomaly{Class: ReadNoFlush, Time: e.ret, Witnesses: s.j.witnesses(e.op)}
+		if i < len(ends) {
+			a.Witnesses = append(a.Witnesses, eventWitness(ends[i]))
+		}
 		what := "served"
 		if e.op.Invoke.F == history.Produce {
 			a.Class, what = AckNoFlush, "acknowledged"
