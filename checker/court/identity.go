@@ -69,13 +69,17 @@ func (c *Case) Stream(purpose string) *kernel.Rand {
 	return kernel.NewRand(c.Seed, "court", c.Cell.Name, purpose)
 }
 
-// Plan gives the plan of the case: the cell's own, or the one that its seed generates.
-func (c *Case) Plan() (*nemesis.Plan, error) {
+// Plan gives the plan of the case in a world: the cell's own, or the one that its seed generates.
+func (c *Case) Plan(world string) (*nemesis.Plan, error) {
 	var peers []string
 	for _, client := range c.Experiment.Clients {
 		peers = append(peers, client.Name)
 	}
-	return c.Cell.Plan.Draw(c.Experiment.File, c.Stream("plan"), peers)
+	src := c.Cell.Plan
+	if world == realWorld && c.Cell.PlanReal.Line > 0 {
+		src = c.Cell.PlanReal
+	}
+	return src.Draw(c.Experiment.File, c.Stream("plan"), peers)
 }
 
 // identity of the case in a world, for a guest.

@@ -45,11 +45,11 @@ func (w *Real) Run(ctx context.Context, c *Case) (*Run, error) {
 	run := newRun(c, w.Name(), w.Source, w.Command)
 	run.Started = time.Now().UTC().Format(time.RFC3339Nano)
 	run.ID = run.Identity.ID()
-	plan, err := c.Plan()
+	plan, err := c.Plan(w.Name())
 	if err != nil {
 		return nil, err
 	}
-	plan = w.fit(plan, c.Cell.Plan.Generate != nil)
+	plan = w.fit(plan)
 	run.Plan = plan.String()
 	if missing := plan.Inexpressible("plan.txt", nemesis.Real); len(missing) > 0 {
 		return run.inexpressible(missing), nil
@@ -76,15 +76,11 @@ func (w *Real) shrink(d time.Duration) time.Duration {
 	return time.Duration(float64(d) * w.Scale).Round(time.Millisecond)
 }
 
-// fit shrinks the times of a plan. A strike that a generator tied to a system call falls when it is due, because the
-// calls of a real process cannot be counted; a strike in the middle of a write stays what it is, and is not expressible.
-func (w *Real) fit(p *nemesis.Plan, generated bool) *nemesis.Plan {
+// fit shrinks the times of a plan.
+func (w *Real) fit(p *nemesis.Plan) *nemesis.Plan {
 	out := &nemesis.Plan{Budget: p.Budget}
 	for _, s := range p.Steps {
 		s.At, s.For = w.shrink(s.At), w.shrink(s.For)
-		if generated && s.Strike.MidWrite == "" {
-			s.Strike = nemesis.Strike{}
-		}
 		out.Steps = append(out.Steps, s)
 	}
 	return out

@@ -97,7 +97,7 @@ func (s *Sim) Workers() int {
 func (s *Sim) Run(ctx context.Context, c *Case) (*Run, error) {
 	run := newRun(c, s.Name(), s.source, s.Command)
 	run.GuestSHA256 = s.digest
-	plan, err := c.Plan()
+	plan, err := c.Plan(s.Name())
 	if err != nil {
 		return nil, err
 	}

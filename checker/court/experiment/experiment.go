@@ -50,6 +50,7 @@ var Guarantees = []string{"order", "committed", "durable", "visible"}
 type Cell struct {
 	Name       string
 	Plan       PlanSource
+	PlanReal   PlanSource      // in the real world, where it cannot express Plan; Line 0 if there is none
 	Properties Properties      // over those of the experiment
 	Seeds      int             // how many seeds a trial gives it
 	Claims     []string        // of Guarantees

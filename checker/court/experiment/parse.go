@@ -13,6 +13,7 @@ import (
 	"golang.org/x/tools/txtar"
 
 	"trialog/checker/oracle"
+	"trialog/netsim/kernel"
 )
 
 // Parse reads an experiment file, a txtar archive. file is its name in messages; every error begins with file:line.
@@ -34,6 +35,7 @@ import (
 //	-- cells --
 //	cell kill
 //	    plan    generate kills=1..3        or: plan literal NAME, the archive's file plan/NAME
+//	    plan-real generate kinds=kill ...  for the real world, which can express less
 //	    with    flush.messages=1           any number of times: properties of the broker
 //	    claims  order committed            which of Kafka's guarantees it claims
 //	    judge   flush-first                what the judges hold it to, see oracle.ParsePromises
@@ -218,6 +220,8 @@ func (p *parser) cell(line int, text string) {
 		p.fail(line, "%s of cell %s has no value", key, c.Name)
 	case key == "plan":
 		c.Plan = p.plan(line, rest)
+	case key == "plan-real":
+		c.PlanReal = p.plan(line, rest)
 	case key == "with":
 		c.Properties = p.property(c.Properties, line, strings.Join(rest, " "))
 	case key == "claims":
@@ -241,7 +245,7 @@ func (p *parser) cell(line int, text string) {
 	case key == "expect":
 		c.Expect = p.expect(line, rest)
 	default:
-		p.fail(line, "a cell has no %q: want plan, with, claims, judge, seeds or expect", key)
+		p.fail(line, "a cell has no %q: want plan, plan-real, with, claims, judge, seeds or expect", key)
 	}
 }
 
@@ -304,13 +308,8 @@ func (p *parser) resolve() {
 		if c.Expect.Result == oracle.Invalid {
 			p.fail(c.Line, "cell %s expects invalid: that is for mutants", c.Name)
 		}
-		if name := c.Plan.Literal; name != "" {
-			s, ok := p.plans[name]
-			if !ok {
-				p.fail(c.Plan.Line, "no section plan/%s", name)
-			}
-			c.Plan.Literal, c.Plan.Line = s.text, s.line+1
-		}
+		p.resolvePlan(&c.Plan)
+		p.resolvePlan(&c.PlanReal)
 	}
 	for _, m := range e.Mutants {
 		if len(m.Cells) == 0 || m.Expect.Result != oracle.Invalid {
@@ -321,5 +320,26 @@ func (p *parser) resolve() {
 				p.fail(m.Line, "mutant %s: %v", m.Rule, err)
 			}
 		}
+	}
+}
+
+// resolvePlan finds the text of a literal plan, and draws a plan once to see that it can be.
+func (p *parser) resolvePlan(src *PlanSource) {
+	if src.Line == 0 || p.err != nil {
+		return
+	}
+	if name := src.Literal; name != "" {
+		s, ok := p.plans[name]
+		if !ok {
+			p.fail(src.Line, "no section plan/%s", name)
+		}
+		src.Literal, src.Line = s.text, s.line+1
+	}
+	var peers []string
+	for _, c := range p.e.Clients {
+		peers = append(peers, c.Name)
+	}
+	if _, err := src.Draw(p.file, kernel.NewRand(0, "check"), peers); err != nil && p.err == nil {
+		p.err = err
 	}
 }
