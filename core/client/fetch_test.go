@@ -69,6 +69,7 @@ func TestFetchedBytes(t *testing.T) {
 		{"records that do not parse under a right CRC", 10, join(a, broken), []string{"a0", "a1", "a2"}, 13, "batch at offset 13: record: ", ""},
 		{"a control batch is passed over", 10, join(a, batchOf(13, record.Control|record.Transactional, "marker"), c), []string{"a0", "a1", "a2", "c0", "c1"}, 16, "", ""},
 		{"offsets that go back are handed on", 10, join(a, batchOf(11, 0, "again")), []string{"a0", "a1", "a2", "again"}, 13, "", ""},
+		{"a compressed batch before the offset", 14, join(a, compressed, c), []string{"c0", "c1"}, 16, "", ""},
 		{"a compressed batch", 10, join(a, compressed), []string{"a0", "a1", "a2"}, 13, "", "UNSUPPORTED_COMPRESSION_TYPE"},
 	} {
 		t.Run(x.name, func(t *testing.T) {

@@ -344,10 +344,10 @@ func (l *lane) behindAnother(b *batch) bool {
 }
 
 // giveUp keeps sequence numbers sound after b ended without success. If b certainly was not appended, the producer's
-// standing is not in question and nothing was sent behind it, its numbers are used again. Else the identity is given
+// standing is not in question and no numbers behind its own are given, its numbers are used again. Else the identity is given
 // up: what waits to be sent again under it ends now, what is in flight ends with its answer.
 func (l *lane) giveUp(b *batch, err *Error, outcome Outcome) {
-	if outcome == Failed && !disowned(err.Code) && advance(b.sequence, len(b.records)) == l.next && l.sequenced() == 0 {
+	if outcome == Failed && !disowned(err.Code) && advance(b.sequence, len(b.records)) == l.next {
 		l.next = b.sequence
 		return
 	}

@@ -10,6 +10,7 @@ import (
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
+	"github.com/twmb/franz-go/pkg/kmsg"
 	"pgregory.net/rapid"
 
 	"trialog/core/kafka"
@@ -197,28 +198,107 @@ func TestProducerConfigIsChecked(t *testing.T) {
 	assert.Equal(t, Failed, p.Produce(ctx, Batch{Topic: "t"}).Outcome, "no records")
 }
 
+// A broker that no longer leads makes the client ask who does.
+func TestLeaderMoves(t *testing.T) {
+	old, now := newFake(t, 1), newFake(t, 1)
+	old.fates = func(int) fate { return notLeader }
+	moved := false
+	old.override = func(req kmsg.Request) kmsg.Response {
+		if r, ok := req.(*kmsg.MetadataRequest); ok && moved {
+			return now.metadata(r)
+		}
+		if req.Key() == 0 {
+			moved = true
+		}
+		return nil
+	}
+	p, err := old.client().NewProducer(ProducerConfig{Acks: kafka.AcksAll, Idempotent: true, Retries: -1})
+	require.NoError(t, err)
+	r := produce(p, 0, "v")
+	assert.Equal(t, OK, r.Outcome)
+	assert.Equal(t, 2, r.Attempts)
+	assert.Equal(t, []string{"v"}, now.values(0))
+}
+
+// Between two attempts there is a pause: an attempt may not follow the failure of the last at once.
+func TestRetriesPause(t *testing.T) {
+	f := newFake(t, 1)
+	f.fates = func(int) fate { return notEnough }
+	c := f.client()
+	c.cfg.RetryBackoff, c.cfg.RetryBackoffMax = 50*time.Millisecond, time.Second
+	p, err := c.NewProducer(ProducerConfig{Acks: kafka.AcksAll, Retries: -1, DeliveryTimeout: 300 * time.Millisecond})
+	require.NoError(t, err)
+	r := produce(p, 0, "v")
+	assert.Equal(t, Failed, r.Outcome)
+	assert.LessOrEqual(t, r.Attempts, 3, "50 + 100 + 200 ms do not fit into 300")
+	assert.Equal(t, r.Attempts, f.produces)
+}
+
+// What waits under an identity that is given up: if it may have left it is in doubt, else it goes on under another.
+func TestGivingUpAnIdentity(t *testing.T) {
+	f := newFake(t, 1)
+	p, err := f.client().NewProducer(ProducerConfig{Acks: kafka.AcksAll, Idempotent: true, Retries: -1})
+	require.NoError(t, err)
+	id := ProducerIdentity{7, 0}
+	var ended []Result
+	done := func(r Result) { ended = append(ended, r) }
+	left := &batch{records: texts("b"), identity: id, sequence: 1, left: 1, done: done}
+	kept := &batch{records: texts("c"), identity: id, sequence: 2, bytes: []byte{1}, done: done}
+	l := p.lane(kafka.TopicPartition{Topic: "t"})
+	l.queue, l.identity, l.next = []*batch{left, kept}, id, 3
+	p.identity = id
+	l.giveUp(&batch{records: texts("a"), identity: id, sequence: 0}, lost("produce", "t-0", NameTimedOut, errTimedOut), Unknown)
+	require.Len(t, ended, 1)
+	assert.Equal(t, Unknown, ended[0].Outcome)
+	assert.Equal(t, int32(1), ended[0].Sequence)
+	assert.Equal(t, []*batch{kept}, l.queue)
+	assert.Equal(t, int32(-1), kept.sequence)
+	assert.Nil(t, kept.bytes)
+	assert.Equal(t, NoIdentity, p.identity)
+}
+
 // Whatever happens to the requests of a pipelining producer: what is OK is in the log once, where the answer says, in
-// the order of the sends; what Failed is not; what is Unknown is there at most once.
+// the order of the sends; what Failed is not; what is Unknown is there at most once. An idempotent producer that may
+// retry without end gets everything through, unless an answer forbids it; and afterwards the producer still works.
 func TestPipelinedProducerUnderFaults(t *testing.T) {
 	rapid.Check(t, func(rt *rapid.T) {
-		idempotent := rapid.Bool().Draw(rt, "idempotent")
-		cfg := ProducerConfig{Acks: kafka.AcksAll, Idempotent: idempotent, Retries: -1, DeliveryTimeout: 5 * time.Second}
-		if !idempotent {
-			cfg.Retries = 0
-			cfg.MaxInFlight = 3
+		cfg := ProducerConfig{Acks: kafka.AcksAll, MaxInFlight: 3, DeliveryTimeout: 20 * time.Second}
+		if cfg.Idempotent = rapid.Bool().Draw(rt, "idempotent"); cfg.Idempotent {
+			cfg.MaxInFlight = rapid.IntRange(1, 5).Draw(rt, "in flight")
+			cfg.Retries = rapid.SampledFrom([]int{-1, -1, 1, 2}).Draw(rt, "retries")
 		}
-		fates := rapid.SliceOfN(rapid.SampledFrom([]fate{serve, serve, serve, dropBefore, dropAfter, notLeader, notEnough, tooLarge}), 0, 24).Draw(rt, "fates")
+		kinds := []fate{serve, serve, serve, dropBefore, dropAfter, notLeader, notEnough, silent}
+		forbids := rapid.Bool().Draw(rt, "forbids")
+		if forbids {
+			kinds = append(kinds, tooLarge)
+		}
+		fates := rapid.SliceOfN(rapid.SampledFrom(kinds), 0, 24).Draw(rt, "fates")
 		f := newFake(t, 2)
 		defer f.stop()
 		f.fates = fated(fates...)
 		c := f.client()
+		c.cfg.RequestTimeout = 100 * time.Millisecond
 		defer c.Close()
 		p, err := c.NewProducer(cfg)
 		require.NoError(rt, err)
 		sends := rapid.SliceOfN(rapid.IntRange(0, 5), 1, 16).Draw(rt, "sends")
 		results := sendAll(p, sends)
 		for partition := range int32(2) {
-			checkLog(rt, idempotent, f.values(partition), partition, sends, results)
+			checkLog(rt, cfg.Idempotent, f.values(partition), partition, sends, results)
+		}
+		for i, r := range results {
+			if cfg.Retries == -1 && !forbids && r.Outcome != OK {
+				rt.Fatalf("batch %d is %s: %v", i, r.Outcome, r.Err)
+			}
+		}
+		f.mu.Lock()
+		f.fates = nil
+		f.mu.Unlock()
+		c.cfg.RequestTimeout = 20 * time.Second
+		for partition := range int32(2) {
+			if r := produce(p, partition, "last"); r.Outcome != OK {
+				rt.Fatalf("afterwards: %v", r.Err)
+			}
 		}
 	})
 }
