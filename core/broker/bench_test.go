@@ -179,11 +179,10 @@ func rawSource(c net.Conn, f *os.File) {
 
 // child is a server process under measurement.
 type child struct {
-	b     *testing.B
-	addr  string
-	in    io.WriteCloser
-	out   *bufio.Reader
-	frame uint64
+	b    *testing.B
+	addr string
+	in   io.WriteCloser
+	out  *bufio.Reader
 }
 
 func startServer(b *testing.B, kind, dir string) *child {

@@ -145,9 +145,6 @@ func (b *Broker) announce() {
 	if emit != nil {
 		emit(event.Event{Kind: event.Start, Node: b.cfg.NodeID, Text: b.opts.Version})
 	}
-	for _, w := range b.cfg.Warnings {
-		b.log.Warn(w)
-	}
 	if len(b.cfg.RulesOff) == 0 {
 		return
 	}
@@ -175,6 +172,9 @@ func (b *Broker) Stop(ctx context.Context) error {
 }
 
 func (b *Broker) stop(ctx context.Context) error {
+	for _, p := range b.table.All() {
+		p.FlushNow() // so that answers which wait for a flush leave
+	}
 	if err := b.server.Stop(ctx); err != nil {
 		b.log.Warn("connections were cut", "err", err)
 	}

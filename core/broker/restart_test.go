@@ -3,8 +3,10 @@ package broker
 import (
 	"context"
 	"fmt"
+	"net"
 	"os"
 	"path/filepath"
+	"runtime"
 	"strings"
 	"testing"
 
@@ -203,4 +205,46 @@ func TestStopIsFinal(t *testing.T) {
 	require.NoError(t, in.Stop(context.Background()))
 	c.closed()
 	require.FileExists(t, filepath.Join(dir, ".kafka_cleanshutdown"))
+}
+
+// A clean stop flushes first, so that answers which wait for a flush leave as
+// successes.
+func TestStopReleasesFlushes(t *testing.T) {
+	dir := t.TempDir()
+	in := start(t, dir)
+	c := in.dial()
+	c.create("t", 1, "flush.ms", "3600000")
+	c.send(produceRequest(9, -1, "t", 0, batch("x")))
+	eventually(t, "parked", func() bool { return in.watching("t") == 1 })
+	go in.end()
+	require.Zero(t, c.read().(*kmsg.ProduceResponse).Topics[0].Partitions[0].ErrorCode)
+	in.end()
+	require.Equal(t, []string{"0=x"}, start(t, dir).dial().readAll("t", 0))
+}
+
+// A storm of connections that ask half a question and vanish leaves nothing
+// behind, and others are served meanwhile (W07).
+func TestConnectionStorm(t *testing.T) {
+	in := start(t, t.TempDir())
+	c := in.dial()
+	c.create("t", 1)
+	goroutines := runtime.NumGoroutine()
+	half := formatter.AppendRequest(nil, produceRequest(9, 1, "t", 0, batch("x")), 1)[:50]
+	for i := range 300 {
+		conn, err := net.Dial("tcp", in.Addr().String())
+		require.NoError(t, err)
+		if i%3 > 0 {
+			_, _ = conn.Write(half)
+		}
+		if i%3 > 1 {
+			_ = conn.(*net.TCPConn).SetLinger(0) // RST
+		}
+		_ = conn.Close()
+		if i%50 == 0 {
+			require.Zero(t, c.produce(1, "t", 0, batch("x")).ErrorCode)
+		}
+	}
+	eventually(t, "back to one connection", func() bool { return in.server.Connections() == 1 })
+	eventually(t, "goroutines are back", func() bool { return runtime.NumGoroutine() <= goroutines+5 })
+	require.Zero(t, in.server.HeldBytes())
 }

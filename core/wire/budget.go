@@ -8,7 +8,9 @@ import (
 // Budget bounds the bytes of requests that are held at one time, over all
 // connections (queued.max.request.bytes, KIP-72). When it is used up, readers
 // wait: their peers feel TCP's backpressure. A request larger than the budget
-// passes when nothing else is held, so that it cannot wait for ever.
+// passes when nothing else is held, so that it cannot wait for ever. An eighth on
+// top is for small requests alone, which do not queue behind large ones: whoever
+// fills the budget with large frames does not keep others from being served.
 type Budget struct {
 	mu      sync.Mutex
 	max     int64
@@ -28,7 +30,7 @@ func NewBudget(bytes int64) *Budget { return &Budget{max: bytes} }
 // means that nothing was taken.
 func (b *Budget) Acquire(bytes int64, wait time.Duration, done <-chan struct{}) bool {
 	b.mu.Lock()
-	if len(b.waiting) == 0 && b.fits(bytes) {
+	if b.fitsNow(bytes) {
 		b.used += bytes
 		b.mu.Unlock()
 		return true
@@ -50,6 +52,17 @@ func (b *Budget) Acquire(bytes int64, wait time.Duration, done <-chan struct{}) 
 
 func (b *Budget) fits(bytes int64) bool { return b.used == 0 || b.used+bytes <= b.max }
 
+// smallBytes is the largest request that may use the reserve.
+const smallBytes = 256 << 10
+
+// fitsNow reports whether bytes may be taken without queueing.
+func (b *Budget) fitsNow(bytes int64) bool {
+	if bytes <= smallBytes && b.used+bytes <= b.max+b.max/8 {
+		return true
+	}
+	return len(b.waiting) == 0 && b.fits(bytes)
+}
+
 // abandon leaves the queue; true if the grant came first.
 func (b *Budget) abandon(w *budgetWaiter) bool {
 	b.mu.Lock()
@@ -64,11 +77,11 @@ func (b *Budget) abandon(w *budgetWaiter) bool {
 	return true
 }
 
-// TryAcquire takes bytes if they are free and nobody waits.
+// TryAcquire takes bytes if that needs no wait.
 func (b *Budget) TryAcquire(bytes int64) bool {
 	b.mu.Lock()
 	defer b.mu.Unlock()
-	if len(b.waiting) > 0 || !b.fits(bytes) {
+	if !b.fitsNow(bytes) {
 		return false
 	}
 	b.used += bytes

@@ -25,6 +25,11 @@ const (
 	// budgetWait bounds how long a reader waits for request memory. Growing frames
 	// hold some memory while they wait for more; the bound breaks such a knot.
 	budgetWait = 10 * time.Second
+
+	// A frame over firstGrant must arrive at stallBytes (or what is left of it) in
+	// stallMax: a peer that stalls in the middle gives back the memory it holds.
+	stallBytes = 1 << 20
+	stallMax   = 30 * time.Second
 )
 
 // Frame is one request as it was read. Release it exactly once.
@@ -67,6 +72,10 @@ type FrameReader struct {
 	pool   *Pool
 	budget *Budget
 	done   <-chan struct{}
+
+	// Patience bounds the reads that follow it to that time from now; 0 lifts the
+	// bound. It is called for large frames only. Nil is allowed.
+	Patience func(time.Duration)
 }
 
 // NewFrameReader reads from r frames of at most max bytes
@@ -150,13 +159,20 @@ func cutShort(what string, err error) error {
 // fill reads size bytes. Memory that lies ready in the pool is taken whole;
 // otherwise the buffer starts small and doubles as bytes arrive.
 func (fr *FrameReader) fill(f *Frame, size int) error {
-	have := 0
-	for have < size {
-		grant := max(min(size, firstGrant), min(size, 2*have))
-		if err := fr.grow(f, have, grant, size); err != nil {
-			return err
+	if size > firstGrant && fr.Patience != nil {
+		defer fr.Patience(0)
+	}
+	for have := 0; have < size; {
+		if f.Buf == nil || have == len(f.Buf.B) {
+			grant := max(min(size, firstGrant), min(size, 2*have))
+			if err := fr.grow(f, have, grant, size); err != nil {
+				return err
+			}
 		}
-		n, err := io.ReadFull(fr.r, f.Buf.B[have:])
+		if size > firstGrant && fr.Patience != nil {
+			fr.Patience(stallMax)
+		}
+		n, err := io.ReadFull(fr.r, f.Buf.B[have:min(len(f.Buf.B), have+stallBytes)])
 		have += n
 		if err != nil {
 			return cutShort(fmt.Sprintf("frame (%d of %d bytes)", have, size), err)

@@ -134,24 +134,49 @@ func TestFrameChargesDecodedSize(t *testing.T) {
 }
 
 func TestBudget(t *testing.T) {
-	b := NewBudget(100)
-	require.True(t, b.Acquire(60, time.Minute, nil))
-	require.False(t, b.TryAcquire(41))
-	require.True(t, b.TryAcquire(40))
+	const large = smallBytes + 1
+	b := NewBudget(10 * large)
+	require.True(t, b.Acquire(6*large, time.Minute, nil))
+	require.False(t, b.TryAcquire(5*large))
+	require.True(t, b.TryAcquire(4*large))
 	done := make(chan struct{})
 	close(done)
-	require.False(t, b.Acquire(1, time.Minute, done))
-	require.EqualValues(t, 100, b.Used())
+	require.False(t, b.Acquire(large, time.Minute, done))
+	require.False(t, b.Acquire(large, time.Millisecond, nil))
+	require.EqualValues(t, 10*large, b.Used())
 
 	got := make(chan bool)
-	go func() { got <- b.Acquire(500, time.Minute, nil) }()
-	b.Release(60)
-	b.Release(40)
+	go func() { got <- b.Acquire(50*large, time.Minute, nil) }()
+	require.Eventually(t, func() bool { b.mu.Lock(); defer b.mu.Unlock(); return len(b.waiting) == 1 }, time.Minute, time.Millisecond)
+	require.True(t, b.TryAcquire(smallBytes), "small requests have a reserve and do not queue")
+	require.False(t, b.TryAcquire(smallBytes), "which is bounded")
+	b.Release(smallBytes)
+	b.Release(6 * large)
+	require.False(t, b.TryAcquire(large), "large ones do not overtake")
+	b.Release(4 * large)
 	require.True(t, <-got, "more than the budget passes when nothing else is held")
-	require.False(t, b.TryAcquire(1))
-	b.Release(500)
+	require.False(t, b.TryAcquire(1), "the reserve is bounded too")
+	b.Release(50 * large)
 	require.Zero(t, b.Used())
 	require.Panics(t, func() { b.Release(1) })
+}
+
+// A large frame is read under a bound on how long its sender may stall.
+func TestFramePatience(t *testing.T) {
+	body := make([]byte, 3<<20)
+	copy(body, []byte{0, 0, 0, 9, 0, 0, 0, 1})
+	fr, _ := reader(bytes.NewReader(append(frameOf(body[:9:9]), frameOf(body)...)), 100<<20)
+	var calls []time.Duration
+	fr.Patience = func(d time.Duration) { calls = append(calls, d) }
+	var f Frame
+	require.NoError(t, fr.Next(&f))
+	f.Release()
+	require.Empty(t, calls, "small frames cost nothing")
+	require.NoError(t, fr.Next(&f))
+	f.Release()
+	require.Equal(t, stallMax, calls[0])
+	require.Zero(t, calls[len(calls)-1], "the bound is lifted")
+	require.NotContains(t, calls[:len(calls)-1], time.Duration(0))
 }
 
 func TestPoolClasses(t *testing.T) {

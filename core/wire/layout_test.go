@@ -43,7 +43,7 @@ func requireTopic(t *testing.T, want *kmsg.ProduceRequestTopic, got ProduceTopic
 }
 
 func TestProduceTooManyEntries(t *testing.T) {
-	body := []byte{0xff, 0xff, 0, 1, 0, 0, 0, 1, 0, 0, 0, 0xc3, 0x51}
+	body := []byte{0xff, 0xff, 0, 1, 0, 0, 0, 1, 0, 0, 0xc3, 0x51}
 	body = append(body, make([]byte, 6*(ProduceEntriesMax+1))...)
 	require.ErrorIs(t, new(ProduceRequest).Parse(3, body), ErrMalformed)
 }

@@ -39,7 +39,7 @@ func (p *Partition) append(batch []byte, now kafka.Now) (Appended, error) {
 		return Appended{}, err
 	}
 	if a.Code == kafka.ErrNone && !a.Duplicate {
-		p.step(func(now kafka.Now, out []replica.Effect) []replica.Effect {
+		p.step(now, func(out []replica.Effect) []replica.Effect {
 			return p.machine.Appended(now, a.Base, a.Next, out)
 		})
 	}

@@ -142,7 +142,8 @@ func (p *Partition) Lead(l replica.Leadership) error {
 	l.LogStart, l.LEO = p.log.StartOffset(), p.log.EndOffset()
 	l.Flushed, l.HW = p.log.FlushedTo(), p.log.HighWatermark()
 	p.emit(event.Event{Kind: event.Leader, Epoch: l.Epoch, Next: l.LEO})
-	p.step(func(now kafka.Now, out []replica.Effect) []replica.Effect {
+	now := p.env.Now()
+	p.step(now, func(out []replica.Effect) []replica.Effect {
 		p.epoch.Store(l.Epoch)
 		return p.machine.BecomeLeader(now, l, out)
 	})
@@ -159,19 +160,19 @@ func (p *Partition) emit(e event.Event) {
 
 // step runs one step of the machine, does its effects in order, publishes the
 // numbers and wakes those who waited for them.
-func (p *Partition) step(run func(now kafka.Now, out []replica.Effect) []replica.Effect) {
+func (p *Partition) step(now kafka.Now, run func(out []replica.Effect) []replica.Effect) {
 	p.state.Lock()
 	defer p.state.Unlock()
-	p.stepLocked(run)
+	p.stepLocked(now, run)
 }
 
-func (p *Partition) stepLocked(run func(now kafka.Now, out []replica.Effect) []replica.Effect) {
+func (p *Partition) stepLocked(now kafka.Now, run func(out []replica.Effect) []replica.Effect) {
 	if p.State() == Gone {
 		return
 	}
-	p.effects = run(p.env.Now(), p.effects[:0])
+	p.effects = run(p.effects[:0])
 	for _, e := range p.effects {
-		p.do(e)
+		p.do(now, e)
 	}
 	p.acked.Store(p.machine.AckedLocal())
 	p.hw.Store(p.machine.HW())
@@ -180,20 +181,16 @@ func (p *Partition) stepLocked(run func(now kafka.Now, out []replica.Effect) []r
 	p.wake()
 }
 
-func (p *Partition) do(e replica.Effect) {
+func (p *Partition) do(now kafka.Now, e replica.Effect) {
 	switch e.Kind {
 	case replica.Flush:
-		p.flushTo = max(p.flushTo, e.Offset)
-		if !p.flushing {
-			p.flushing = true
-			go p.flush()
-		}
+		p.wantFlush(e.Offset)
 	case replica.AdvanceHW:
 		p.emit(event.Event{Kind: event.HW, Epoch: p.epoch.Load(), Offset: e.Offset})
 		p.log.SetHighWatermark(e.Offset)
 	case replica.AckLocal: // published after the effects
 	case replica.SetTimer:
-		p.setTimer(e)
+		p.setTimer(now, e)
 	case replica.StopTimer:
 		if p.timer != nil {
 			p.timer.Stop()
@@ -203,14 +200,14 @@ func (p *Partition) do(e replica.Effect) {
 	}
 }
 
-func (p *Partition) setTimer(e replica.Effect) {
-	wait := time.Duration(e.At - p.env.Now().MonoNs)
+func (p *Partition) setTimer(now kafka.Now, e replica.Effect) {
+	wait := time.Duration(e.At - now.MonoNs)
 	if p.timer != nil {
 		p.timer.Reset(wait)
 		return
 	}
 	p.timer = time.AfterFunc(wait, func() {
-		p.step(func(_ kafka.Now, out []replica.Effect) []replica.Effect { return p.machine.Expired(e.Timer, out) })
+		p.step(p.env.Now(), func(out []replica.Effect) []replica.Effect { return p.machine.Expired(e.Timer, out) })
 	})
 }
 
@@ -228,12 +225,31 @@ func (p *Partition) flush() {
 			p.failLocked(err)
 			break
 		}
-		p.stepLocked(func(now kafka.Now, out []replica.Effect) []replica.Effect {
+		now := p.env.Now()
+		p.stepLocked(now, func(out []replica.Effect) []replica.Effect {
 			return p.machine.Flushed(now, min(p.log.FlushedTo(), p.machine.LEO()), out)
 		})
 	}
 	p.flushing = false
 	p.idle.Broadcast()
+}
+
+// FlushNow asks for a flush of everything that was appended, whatever the policy:
+// answers that wait for one are released. It does not wait.
+func (p *Partition) FlushNow() {
+	p.state.Lock()
+	defer p.state.Unlock()
+	if p.State() == Online {
+		p.wantFlush(p.machine.LEO())
+	}
+}
+
+func (p *Partition) wantFlush(to kafka.Offset) {
+	p.flushTo = max(p.flushTo, to)
+	if !p.flushing {
+		p.flushing = true
+		go p.flush()
+	}
 }
 
 // fail notes that the log failed; once.
@@ -254,7 +270,8 @@ func (p *Partition) failLocked(err error) {
 func (p *Partition) SetSettings(s config.Topic) {
 	p.settings.Store(&s)
 	p.log.SetSettings(s)
-	p.step(func(now kafka.Now, out []replica.Effect) []replica.Effect {
+	now := p.env.Now()
+	p.step(now, func(out []replica.Effect) []replica.Effect {
 		return p.machine.SetConfig(now, machineConfig(p.env, &s), out)
 	})
 }
@@ -264,7 +281,7 @@ func (p *Partition) SetSettings(s config.Topic) {
 func (p *Partition) Retain(nowMs int64) (int, error) {
 	n, err := p.log.Retain(nowMs)
 	if n > 0 {
-		p.step(func(_ kafka.Now, out []replica.Effect) []replica.Effect {
+		p.step(p.env.Now(), func(out []replica.Effect) []replica.Effect {
 			return p.machine.LogStartMoved(p.log.StartOffset(), out)
 		})
 	}

@@ -56,6 +56,7 @@ func newConn(s *Server, nc net.Conn, listener string) *conn {
 	}
 	c.sink = NewSink(nc, &s.pool, &c.progress)
 	c.frames = wire.NewFrameReader(nc, s.limits.FrameMax, &s.pool, s.budget, c.gone)
+	c.frames.Patience = c.patience
 	return c
 }
 
@@ -74,6 +75,19 @@ func (c *conn) end() {
 		close(c.ending)
 		_ = c.net.SetReadDeadline(time.Unix(1, 0))
 	})
+}
+
+// patience bounds reads to a time from now; 0 lifts the bound. The bound that end
+// set stays.
+func (c *conn) patience(d time.Duration) {
+	var deadline time.Time
+	if d > 0 {
+		deadline = time.Now().Add(d)
+	}
+	_ = c.net.SetReadDeadline(deadline)
+	if c.isEnding() {
+		_ = c.net.SetReadDeadline(time.Unix(1, 0))
+	}
 }
 
 func (c *conn) isEnding() bool {
