@@ -43,6 +43,7 @@ type Config struct {
 	Idempotent      bool          // sequence numbers under a producer id
 	Retries         int           // of a produce; -1: as many as fit in DeliveryTimeout
 	InFlight        int           // batches that a producer has in flight
+	FetchWait       time.Duration // how long a fetch waits for records at the end of a partition
 	RequestTimeout  time.Duration // of one request
 	DeliveryTimeout time.Duration // of a produce with all its retries
 }
@@ -55,6 +56,7 @@ func Defaults() Config {
 		PauseMin: 10 * time.Millisecond, PauseMax: 120 * time.Millisecond,
 		BatchMax: 5, ValueMin: 100, ValueMax: 500,
 		Acks: -1, InFlight: 1,
+		FetchWait:      250 * time.Millisecond,
 		RequestTimeout: 2 * time.Second, DeliveryTimeout: 8 * time.Second,
 	}
 }
@@ -97,6 +99,8 @@ func (c Config) withDefaults() (Config, error) {
 		return c, bad("value", fmt.Sprintf("%d..%d", c.ValueMin, c.ValueMax), "FROM..TO, at most 1 MiB")
 	case c.InFlight < 1:
 		return c, bad("in-flight", c.InFlight, "at least 1")
+	case c.FetchWait < time.Millisecond:
+		return c, bad("fetch-wait", c.FetchWait, "at least 1ms")
 	case c.RequestTimeout <= 0:
 		return c, bad("request-timeout", c.RequestTimeout, "a positive duration")
 	case c.DeliveryTimeout <= 0:

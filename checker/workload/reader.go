@@ -3,18 +3,13 @@ package workload
 import (
 	"context"
 	"fmt"
-	"time"
 
 	"trialog/checker/history"
 	"trialog/core/client"
 )
 
-const (
-	// fetchBytes bounds one fetch, and with it one line of the history.
-	fetchBytes = 64 << 10
-	// fetchWait is how long a fetch at the end of a partition waits for more.
-	fetchWait = 250 * time.Millisecond
-)
+// fetchBytes bounds one fetch, and with it one line of the history.
+const fetchBytes = 64 << 10
 
 // What a reader does in a turn, in percent; the rest are fetches.
 const (
@@ -35,7 +30,7 @@ type reading struct {
 // read is the role Reader.
 func (p *process) read(ctx context.Context) error {
 	r := &reading{
-		p: p, cfg: client.FetchConfig{MaxBytes: fetchBytes, PartitionBytes: fetchBytes, MaxWait: fetchWait},
+		p: p, cfg: client.FetchConfig{MaxBytes: fetchBytes, PartitionBytes: fetchBytes, MaxWait: p.cfg.FetchWait},
 		at: make([]int64, p.cfg.Partitions), lost: make([]bool, p.cfg.Partitions),
 	}
 	if p.prepare(ctx) {
