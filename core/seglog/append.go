@@ -87,7 +87,11 @@ func (l *Log) parseAppend(batch []byte) (record.Header, error) {
 
 // write puts a stamped batch at the end. The append lock is held.
 func (l *Log) write(h *record.Header, batch []byte, now kafka.Now) (Appended, error) {
-	active, err := l.room(h, len(batch), now)
+	active, rolled, err := l.room(h, len(batch), now)
+	if rolled {
+		// Last, so that the events of this append come first. A failure stops the log, and the next append says so.
+		defer l.background.Go(func() { _ = l.flushTo(0, true) })
+	}
 	if err != nil {
 		return Appended{}, l.fail(fmt.Errorf("seglog: roll %s at %d: %w", l.cfg.Partition, h.BaseOffset, err))
 	}
@@ -145,15 +149,16 @@ func (l *Log) assignEpoch(epoch kafka.LeaderEpoch, start kafka.Offset) error {
 }
 
 // room is the segment that takes a batch of size bytes: the active one, or a new one after a roll.
-func (l *Log) room(h *record.Header, size int, now kafka.Now) (*segment, error) {
-	active := l.active()
+func (l *Log) room(h *record.Header, size int, now kafka.Now) (active *segment, rolled bool, err error) {
+	active = l.active()
 	if active.createdMs == 0 {
 		active.createdMs = now.WallMs
 	}
 	if h.BaseOffset < active.base || h.LastOffset()-active.base > 1<<31-1 || l.full(active, h, size, now) {
-		return l.roll(h.BaseOffset, now)
+		active, err = l.roll(h.BaseOffset, now)
+		return active, true, err
 	}
-	return active, nil
+	return active, false, nil
 }
 
 // full is Kafka's LogSegment.shouldRoll without what concerns offsets. An empty segment never rolls (KAFKA-6388).
@@ -171,8 +176,8 @@ func (l *Log) full(active *segment, h *record.Header, size int, now kafka.Now) b
 }
 
 // roll seals the active segment and makes base the start of a new one. Only the creation of the file is waited for here:
-// index files, snapshot and fsyncs of the sealed segment are left to a flush in the background. A segment without a byte
-// is replaced.
+// index files, snapshot and fsyncs of the sealed segment are left to a flush that the caller starts. A segment without a
+// byte is replaced.
 func (l *Log) roll(base kafka.Offset, now kafka.Now) (*segment, error) {
 	old := l.active()
 	fresh, err := createSegment(l.dir, base, &l.cache)
@@ -190,7 +195,6 @@ func (l *Log) roll(base kafka.Offset, now kafka.Now) (*segment, error) {
 	old.noteTime()
 	old.seal.Store(&seal{snapshotAt: base, snapshot: l.producers.AppendSnapshot(nil)})
 	l.setSegments(append(segs[:len(segs):len(segs)], fresh))
-	l.background.Go(func() { _ = l.flushTo(0, true) }) // a failure stops the log, and the next append says so
 	return fresh, nil
 }
 

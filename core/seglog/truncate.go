@@ -45,6 +45,9 @@ func (l *Log) truncate(to kafka.Offset) error {
 	if err != nil {
 		return err
 	}
+	if next < l.StartOffset() {
+		return l.truncateFully(l.StartOffset()) // the batch that holds the start goes, and nothing is left
+	}
 	if err := l.lowerRecoveryPoint(next); err != nil {
 		return err
 	}
@@ -149,6 +152,10 @@ func (s *segment) cutTo(next kafka.Offset, pos int64, interval int32) error {
 func (s *segment) drop() error {
 	s.cache.remove(s)
 	s.release()
+	return s.removeFiles()
+}
+
+func (s *segment) removeFiles() error {
 	for _, suffix := range segmentSuffixes {
 		if err := removeIfThere(s.path(suffix)); err != nil {
 			return err
@@ -202,7 +209,11 @@ func (l *Log) truncateFully(start kafka.Offset) error {
 		s.cutMin.Store(0)
 		s.cuts.Add(1)
 		s.cutMu.Unlock()
+		// Before the new file is made: it may have the same name.
 		if err := os.Rename(s.path(logSuffix), s.path(logSuffix+deletedSuffix)); err != nil {
+			return err
+		}
+		if err := s.removeFiles(); err != nil {
 			return err
 		}
 	}
@@ -215,11 +226,18 @@ func (l *Log) truncateFully(start kafka.Offset) error {
 	l.hw.Store(start)
 	l.flush.to.Store(start)
 	for _, s := range old {
-		if err := errors.Join(s.drop(), removeIfThere(s.path(logSuffix+deletedSuffix))); err != nil && !errors.Is(err, fs.ErrNotExist) {
-			return err
-		}
+		s.cache.remove(s)
+		s.release()
 	}
-	if err := syncDir(l.dir, l.cfg.Rules); err != nil {
+	// No snapshot holds what comes now, whatever offset it is named after. Listing removes the .deleted files.
+	files, err := listFiles(l.dir)
+	if err == nil {
+		err = files.removeSnapshots(l.dir, nil, kafka.NoOffset)
+	}
+	if err == nil {
+		err = syncDir(l.dir, l.cfg.Rules)
+	}
+	if err != nil {
 		return err
 	}
 	l.producers.Clear()
