@@ -152,7 +152,7 @@ func (m *Partition) appendBody(b []byte) []byte {
 func (m *Partition) parseBody(r *reader) {
 	m.Partition, m.Topic = r.int32(), r.uuid()
 	m.Replicas, m.ISR = r.nodes(), r.nodes()
-	if r.nodes() != nil || r.nodes() != nil {
+	if removing, adding := r.nodes(), r.nodes(); removing != nil || adding != nil {
 		r.fail(fmt.Errorf("a reassignment: not known"))
 	}
 	m.Leader, m.LeaderEpoch, m.PartitionEpoch = r.int32(), r.int32(), r.int32()
