@@ -23,7 +23,7 @@ const MemoryMax = 256 << 20
 type Options struct {
 	MemoryMax  int64 // bytes, 0: MemoryMax
 	Holes      bool  // offsets may hold no record
-	StaleReads bool  // several replicas: end offsets and empty reads are lower bounds
+	StaleReads bool  // several replicas: end offsets and empty reads are lower bounds, except in the final read
 	Retention  bool  // the log start may move
 }
 
@@ -83,5 +83,6 @@ func checkPartition(ops []*history.Operation, writer map[string]*history.Operati
 	if bad := p.tighten(); bad != nil {
 		return *bad
 	}
+	p.schedule()
 	return p.search()
 }

@@ -23,8 +23,11 @@
 //     be the one that fills the hole, and it becomes a branch of the search;
 //   - tighten (tighten.go) narrows the time of each append by the reads around it. An append left without any time
 //     convicts, with the operations that squeezed it;
+//   - schedule (schedule.go) proposes a moment for every operation. If the model accepts that order, the search has only
+//     to confirm it; otherwise it gets the intervals;
 //   - the history is cut where no operation is in flight.
 //
 // With values resolved by offset the state is one number (the offset is the hash chain of everything before it), and
-// the search meets hardly any choice. Its memory is bounded all the same; reaching the bound is Unknown.
+// the search meets a choice only where offsets are left that nobody saw. Its memory is bounded all the same; reaching
+// the bound is Unknown.
 package linear

@@ -207,7 +207,7 @@ func TestMemoryBound(t *testing.T) {
 
 // TestSpeed prints what a long history costs; a wrong read in the middle must not cost more.
 func BenchmarkCheck(b *testing.B) {
-	for _, n := range []int{500, 5000} {
+	for _, n := range []int{500, 5000, 50000} {
 		for _, broken := range []bool{false, true} {
 			b.Run(fmt.Sprintf("ops=%d/broken=%v", n, broken), func(b *testing.B) {
 				rng := rand.New(rand.NewSource(7))

@@ -44,6 +44,8 @@ type problem struct {
 	start   int64 // the end of the log when the history begins
 	last    int64 // no operation saw anything at or above it
 	capped  bool  // there may be more copies than the model has
+
+	scheduled bool // calls and returns are positions in a legal order, not times
 }
 
 const unbounded = math.MaxInt64
@@ -115,7 +117,7 @@ func (r *resolver) place(op *history.Operation, base, ret int64, witness *histor
 func (r *resolver) fetch(op *history.Operation) *Verdict {
 	done := op.Complete
 	if done.Error == "OFFSET_OUT_OF_RANGE" {
-		if !r.p.o.StaleReads && !r.p.o.Retention {
+		if !r.p.o.Retention {
 			r.read(op, 0, op.Invoke.Offset-1)
 		}
 		return nil
@@ -180,7 +182,7 @@ func (r *resolver) latest(op *history.Operation) {
 }
 
 func (r *resolver) read(op *history.Operation, lo, hi int64) {
-	if r.p.o.StaleReads {
+	if r.p.o.StaleReads && !op.Invoke.Final {
 		hi = unbounded
 	}
 	if lo > 0 || hi < unbounded {

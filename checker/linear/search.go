@@ -66,19 +66,22 @@ func (p *problem) search() Verdict {
 		if v.Result != OK {
 			return v
 		}
-		for _, s := range steps[:n] {
-			end = max(end, s.Input.(step).moved(end))
-		}
+		end = p.after(end, steps[:n])
 		steps = steps[n:]
 	}
 	return Verdict{Result: OK}
 }
 
-// moved is the end after a window: all its appends have happened, whatever their order. Windows with anything else that
-// moves the end are not cut.
-func (s step) moved(end int64) int64 {
-	if s.append != nil {
-		return s.append.end
+// after is the end after a window: all its appends have happened, whatever their order, and with holes its reads may
+// have moved it further. Nothing else moves the end in a history that is cut.
+func (p *problem) after(end int64, ops []porcupine.Operation) int64 {
+	for i := range ops {
+		switch s := ops[i].Input.(step); {
+		case s.append != nil:
+			end = max(end, s.append.end)
+		case s.read != nil && p.o.Holes:
+			end = max(end, s.read.lo)
+		}
 	}
 	return end
 }
@@ -104,7 +107,7 @@ func (p *problem) steps() []porcupine.Operation {
 
 // window is the length of the next piece.
 func (p *problem) window(steps []porcupine.Operation) int {
-	if p.o.Holes || len(p.loose) > 0 {
+	if len(p.loose) > 0 {
 		return len(steps)
 	}
 	busy := int64(-1)

@@ -26,7 +26,7 @@ type Promises struct {
 	DocumentedLoss bool // records that were never fsynced may be lost by a power cut (Kafka's default flushing)
 	Retention      bool // the log start may move: records below it are excused
 	Holes          bool // offsets without a record (control records, compaction) are legal
-	StaleReads     bool // several replicas: end offsets and empty reads are lower bounds
+	StaleReads     bool // several replicas: end offsets and empty reads are lower bounds, except in the final read
 	FlushFirst     bool // a record is acknowledged and visible only after its fsync (flush.messages=1, one replica); stricter
 }
 

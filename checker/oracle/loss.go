@@ -19,7 +19,7 @@ type trail struct {
 	end     int64       // log end, -1 before the first event that tells
 	flush   event.Event // the event that said so
 	moved   event.Event // the event that said so
-	cuts    []loss // power cuts after which it has not been recovered yet; from is the durable end
+	cuts    []loss      // power cuts after which it has not been recovered yet; from is the durable end
 }
 
 type trailKey struct {

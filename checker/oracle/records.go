@@ -7,8 +7,6 @@ import (
 	"trialog/checker/history"
 )
 
-func itoa(n int64) string { return strconv.FormatInt(n, 10) }
-
 func (r *record) name() string { return strconv.Quote(r.value) }
 
 // denied turns denials into anomalies: stale if the record came back, else lost, unless a power cut may take it.
@@ -27,7 +25,7 @@ func (j *judge) denied(l *log, denials []denial) {
 		}
 		text := ""
 		switch {
-		case d.how == outOfRange:
+		case d.how.says == outOfRange:
 			a.Class = OutOfRange
 			text = fmt.Sprintf(" for offset %d", d.op.Invoke.Offset)
 		case back != nil && loss == nil:
@@ -156,22 +154,24 @@ func (j *judge) scanAnswer(l *log, op *history.Operation) {
 
 func (j *judge) scanValue(l *log, op *history.Operation, rec history.Rec) {
 	w, sent := j.g.writes[rec.Value]
-	a := Anomaly{Class: Phantom, Time: op.Complete.Time, Witnesses: j.witnesses(op)}
+	class, why := Phantom, ""
 	switch {
 	case !sent:
-		j.report(a, l.id, "%s read %q at offset %d, and nobody sent that", op.Name(), rec.Value, rec.Offset)
-	case l.id != tp{w.op.Invoke.Topic, w.op.Invoke.Partition}:
-		a.Witnesses = append(a.Witnesses, j.witnesses(w.op)...)
-		j.report(a, l.id, "%s read %q at offset %d, and that was sent to %s-%d", op.Name(), rec.Value, rec.Offset,
-			w.op.Invoke.Topic, w.op.Invoke.Partition)
+		why = "and nobody sent that"
+	case w.op.Invoke.Partition != l.id.partition || w.op.Invoke.Topic != l.id.topic:
+		why = fmt.Sprintf("and that was sent to %s-%d", w.op.Invoke.Topic, w.op.Invoke.Partition)
 	case w.op.Outcome == history.Fail:
-		a.Witnesses = append(a.Witnesses, j.witnesses(w.op)...)
-		j.report(a, l.id, "%s read %q at offset %d, and its produce %s definitely failed", op.Name(), rec.Value, rec.Offset, w.op.Name())
+		why = "and its produce " + w.op.Name() + " definitely failed"
 	case op.Complete.Time < w.op.Call:
-		a.Class = FutureRead
-		a.Witnesses = append(a.Witnesses, j.witnesses(w.op)...)
-		j.report(a, l.id, "%s read %q at offset %d before %s sent it", op.Name(), rec.Value, rec.Offset, w.op.Name())
+		class, why = FutureRead, "before "+w.op.Name()+" sent it"
+	default:
+		return
 	}
+	a := Anomaly{Class: class, Time: op.Complete.Time, Witnesses: j.witnesses(op)}
+	if sent {
+		a.Witnesses = append(a.Witnesses, j.witnesses(w.op)...)
+	}
+	j.report(a, l.id, "%s read %q at offset %d %s", op.Name(), rec.Value, rec.Offset, why)
 }
 
 // scanProducerIDs finds a (producer id, epoch) that was handed out twice.

@@ -2,7 +2,9 @@ package oracle
 
 import (
 	"cmp"
+	"fmt"
 	"slices"
+	"strings"
 
 	"trialog/checker/history"
 )
@@ -33,8 +35,31 @@ type seenEnd struct {
 type denial struct {
 	r   *record
 	op  *history.Operation
-	how string
+	how saying
 }
+
+// saying is what an operation said against an established record.
+type saying struct {
+	says   string // with one %d if it has an offset
+	offset int64
+}
+
+func (s saying) String() string {
+	if !strings.Contains(s.says, "%d") {
+		return s.says
+	}
+	return fmt.Sprintf(s.says, s.offset)
+}
+
+const (
+	outOfRange = "got OFFSET_OUT_OF_RANGE"
+	skipped    = "skipped it"
+	saysEnd    = "was told that the log ends at %d"
+	saysStart  = "was told that the log starts at %d"
+	saysHW     = "was told that the high watermark is %d"
+	saysEmpty  = "found nothing at %d"
+	saysAppend = "appended at %d"
+)
 
 // moment is a point of the sweep. Calls sort before establishments of the same time: they overlap.
 type moment struct {
@@ -159,7 +184,7 @@ func (s *sweep) highest() *record {
 // checkEnd: op says that the log ended at end. It denies every established record from there on, or else the end that
 // somebody saw before.
 // later is when op's client knew.
-func (s *sweep) checkEnd(op *history.Operation, end, later int64, how string) {
+func (s *sweep) checkEnd(op *history.Operation, end, later int64, how saying) {
 	denied := false
 	for r := s.highest(); r != nil && r.offset >= end; r = s.highest() {
 		s.deny(s.top-1, op, how)
@@ -187,7 +212,7 @@ func (s *sweep) checkEnd(op *history.Operation, end, later int64, how string) {
 	s.j.report(a, s.l.id, "%s had seen the log end at %d; later %s %s", before.op.Name(), before.offset, op.Name(), how)
 }
 
-func (s *sweep) deny(rank int, op *history.Operation, how string) {
+func (s *sweep) deny(rank int, op *history.Operation, how saying) {
 	s.denials = append(s.denials, denial{s.now[rank], op, how})
 	s.now[rank] = nil
 }
@@ -196,9 +221,14 @@ func (s *sweep) checkListOffsets(op *history.Operation) {
 	switch {
 	case isEarliest(op):
 		s.checkStart(op, op.Complete.Offset)
-	case !s.j.in.Promises.StaleReads:
-		s.checkEnd(op, op.Complete.Offset, op.Complete.Time, "was told that the log ends at "+itoa(op.Complete.Offset))
+	case !s.mayBeStale(op):
+		s.checkEnd(op, op.Complete.Offset, op.Complete.Time, saying{saysEnd, op.Complete.Offset})
 	}
+}
+
+// mayBeStale: a leader that was deposed without knowing it may have answered. Not the final read: by then all is healed.
+func (s *sweep) mayBeStale(op *history.Operation) bool {
+	return s.j.in.Promises.StaleReads && !op.Invoke.Final
 }
 
 // checkStart: unless retention is allowed, nothing removes records from the start of a log.
@@ -208,16 +238,16 @@ func (s *sweep) checkStart(op *history.Operation, start int64) {
 	}
 	for ; s.low < len(s.now) && s.l.offsets[s.low] < start; s.low++ {
 		if s.now[s.low] != nil {
-			s.deny(s.low, op, "was told that the log starts at "+itoa(start))
+			s.deny(s.low, op, saying{saysStart, start})
 		}
 	}
 }
 
 func (s *sweep) checkFetch(op *history.Operation) {
-	in, done, stale := &op.Invoke, op.Complete, s.j.in.Promises.StaleReads
+	in, done, stale := &op.Invoke, op.Complete, s.mayBeStale(op)
 	if done.Error == "OFFSET_OUT_OF_RANGE" {
 		if excused := s.j.in.Promises.Retention && in.Offset < s.maxStart; !excused && !stale {
-			s.checkEnd(op, in.Offset-1, done.Time, outOfRange)
+			s.checkEnd(op, in.Offset-1, done.Time, saying{says: outOfRange})
 		}
 		return
 	}
@@ -230,13 +260,11 @@ func (s *sweep) checkFetch(op *history.Operation) {
 	case stale || done.Corrupt != "":
 	case done.HW >= 0:
 		// What lies at or above the high watermark and was served is uncommitted-read, not lost.
-		s.checkEnd(op, max(done.HW, next), done.Time, "was told that the high watermark is "+itoa(done.HW))
+		s.checkEnd(op, max(done.HW, next), done.Time, saying{saysHW, done.HW})
 	case len(done.Records) == 0:
-		s.checkEnd(op, in.Offset, done.Time, "found nothing at "+itoa(in.Offset))
+		s.checkEnd(op, in.Offset, done.Time, saying{saysEmpty, in.Offset})
 	}
 }
-
-const outOfRange = "got OFFSET_OUT_OF_RANGE"
 
 // checkSlice holds the records of an answer against what is established between the offset asked for and the last one,
 // and returns the offset after the last one, 0 if there is none.
@@ -257,7 +285,7 @@ func (s *sweep) checkHole(op *history.Operation, from, to int64) {
 	denied := false
 	for rank := s.l.rank(from); rank < len(s.now) && s.l.offsets[rank] < to; rank++ {
 		if s.now[rank] != nil {
-			s.deny(rank, op, "skipped it")
+			s.deny(rank, op, saying{says: skipped})
 			denied = true
 		}
 	}
@@ -303,7 +331,7 @@ func (s *sweep) checkAppend(op *history.Operation) {
 
 // checkAppendEnd: the batch stands above all records, and must stand above every end offset that was told before.
 func (s *sweep) checkAppendEnd(op *history.Operation, base int64, mine []*record) {
-	s.checkEnd(op, base, mine[0].first().ret, "appended at "+itoa(base))
+	s.checkEnd(op, base, mine[0].first().ret, saying{saysAppend, base})
 }
 
 func (s *sweep) inversion(op *history.Operation, high *record, loss *loss) Anomaly {
