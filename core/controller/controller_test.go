@@ -1,0 +1,158 @@
+package controller
+
+import (
+	"fmt"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+	"pgregory.net/rapid"
+
+	"trialog/core/kafka"
+	"trialog/core/meta"
+)
+
+// TestSpeculation drives a controller with requests, commits of some prefix, and drops: the speculative image is always
+// the committed one and the pending records (C1), and blocks of producer ids that were committed never overlap (C3).
+func TestSpeculation(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		c := newController(AllRules())
+		committed := &meta.Image{}
+		var pending []Decision
+		handed := map[int64]bool{}
+		ids := byte(0)
+		handle := func(req Request) {
+			before := c.speculative.String()
+			d := c.Handle(kafka.Now{}, req)
+			if len(d.Records) == 0 {
+				require.Equal(t, before, c.speculative.String(), "C2")
+				require.False(t, d.Durable)
+				return
+			}
+			require.True(t, d.Durable)
+			pending = append(pending, d)
+		}
+		name := rapid.SampledFrom([]string{"a", "b", "a.b", "a_b", ""})
+		t.Repeat(map[string]func(*rapid.T){
+			"register": func(t *rapid.T) {
+				handle(&RegisterBroker{Broker: rapid.Int32Range(1, 3).Draw(t, "broker"), Incarnation: kafka.TopicID{rapid.ByteRange(0, 9).Draw(t, "incarnation")}})
+			},
+			"create": func(t *rapid.T) {
+				req := &CreateTopics{ValidateOnly: rapid.Bool().Draw(t, "validate only")}
+				for range rapid.IntRange(1, 3).Draw(t, "topics") {
+					ids++
+					req.Topics = append(req.Topics, NewTopic{Name: name.Draw(t, "name"), ID: kafka.TopicID{1, ids},
+						Partitions: rapid.Int32Range(-2, 3).Draw(t, "partitions"), ReplicationFactor: rapid.Int16Range(-1, 3).Draw(t, "rf")})
+				}
+				handle(req)
+			},
+			"delete": func(t *rapid.T) {
+				req := &DeleteTopics{}
+				for range rapid.IntRange(1, 3).Draw(t, "topics") {
+					req.Topics = append(req.Topics, TopicRef{Name: name.Draw(t, "name")})
+				}
+				handle(req)
+			},
+			"producer ids": func(t *rapid.T) {
+				id := rapid.Int32Range(1, 3).Draw(t, "broker")
+				epoch := int64(0)
+				if b := c.speculative.Broker(id); b != nil {
+					epoch = b.Epoch
+				}
+				handle(&AllocateProducerIDs{Broker: id, BrokerEpoch: epoch})
+			},
+			"commit": func(t *rapid.T) {
+				if len(pending) == 0 {
+					t.Skip()
+				}
+				n := rapid.IntRange(1, len(pending)).Draw(t, "decisions")
+				var want []meta.Record
+				for _, d := range pending[:n] {
+					want = append(want, d.Records...)
+					if ids, ok := d.Response.(*AllocateProducerIDsResponse); ok {
+						require.False(t, handed[ids.First], "block %d is handed out twice", ids.First)
+						handed[ids.First] = true
+					}
+				}
+				published := c.Image()
+				before := published.String()
+				require.Equal(t, want, c.Committed(pending[n-1].Seq))
+				require.Equal(t, before, published.String(), "a published image never changes")
+				for _, r := range want {
+					require.NoError(t, committed.Apply(r))
+				}
+				pending = pending[n:]
+			},
+			"drop": func(t *rapid.T) {
+				c.Drop()
+				pending = nil
+			},
+			"": func(t *rapid.T) {
+				require.Equal(t, committed.String(), c.Image().String())
+				require.Equal(t, len(pending), c.Pending())
+				m := committed.Clone()
+				for _, d := range pending {
+					for _, r := range d.Records {
+						require.NoError(t, m.Apply(r))
+					}
+				}
+				require.Equal(t, m.String(), c.speculative.String(), "C1")
+				clone := c.Clone()
+				require.Equal(t, c.AppendTo(nil), clone.AppendTo(nil))
+				require.Equal(t, c.String(), clone.String())
+			},
+		})
+	})
+}
+
+// TestProducerIDsDurableBites: with the rule off the block's record need not be durable, so a power cut brings the same
+// block back.
+func TestProducerIDsDurableBites(t *testing.T) {
+	twice := func(rules Rules) bool {
+		seen := map[int64]bool{}
+		image := &meta.Image{}
+		require.NoError(t, image.Apply(&meta.RegisterBroker{Broker: 1}))
+		for range 2 { // two lives: what is not durable is gone in the second
+			c := New(Config{NumPartitions: 1, DefaultReplicationFactor: 1, Rules: rules}, image)
+			d := c.Handle(kafka.Now{}, &AllocateProducerIDs{Broker: 1})
+			if d.Durable {
+				for _, r := range d.Records {
+					require.NoError(t, image.Apply(r))
+				}
+			}
+			first := d.Response.(*AllocateProducerIDsResponse).First
+			if seen[first] {
+				return true
+			}
+			seen[first] = true
+		}
+		return false
+	}
+	require.False(t, twice(AllRules()))
+	off := AllRules()
+	require.True(t, off.Off("producer-ids-durable"))
+	require.True(t, twice(off))
+	require.False(t, off.Off("no-such-rule"))
+}
+
+func TestProducerIDsEnd(t *testing.T) {
+	image := &meta.Image{}
+	require.NoError(t, image.Apply(&meta.RegisterBroker{Broker: 1}))
+	require.NoError(t, image.Apply(&meta.ProducerIDs{Next: 1<<63 - 1000}))
+	c := New(Config{Rules: AllRules()}, image)
+	d := c.Handle(kafka.Now{}, &AllocateProducerIDs{Broker: 1})
+	require.Equal(t, kafka.ErrUnknownServerError, d.Response.(*AllocateProducerIDsResponse).Code)
+}
+
+// TestManyNames: the work for a request of many names is bounded.
+func TestManyNames(t *testing.T) {
+	c := newController(AllRules())
+	c.Committed(c.Handle(kafka.Now{}, &RegisterBroker{Broker: 1, Incarnation: kafka.TopicID{1}}).Seq)
+	req := &CreateTopics{}
+	for i := range 20_000 {
+		req.Topics = append(req.Topics, NewTopic{Name: fmt.Sprint("t", i/2), ID: kafka.TopicID{1, byte(i), byte(i >> 8)}, Partitions: 1, ReplicationFactor: 1})
+	}
+	d := c.Handle(kafka.Now{}, req)
+	require.Empty(t, d.Records)
+	require.Len(t, d.Response.(*CreateTopicsResponse).Topics, 20_000)
+	require.Panics(t, func() { c.Handle(kafka.Now{}, nil) })
+}

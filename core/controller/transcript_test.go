@@ -1,0 +1,181 @@
+package controller
+
+import (
+	"flag"
+	"fmt"
+	"os"
+	"path/filepath"
+	"strconv"
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"trialog/core/kafka"
+	"trialog/core/meta"
+)
+
+var rewrite = flag.Bool("rewrite", false, "write what the controller says into testdata")
+
+// TestTranscripts runs testdata/*.txt: a line that begins with "> " is a command, what follows it up to a blank line,
+// comment or command is what the controller says; all else is prose.
+func TestTranscripts(t *testing.T) {
+	files, err := filepath.Glob("testdata/*.txt")
+	require.NoError(t, err)
+	require.NotEmpty(t, files)
+	for _, f := range files {
+		t.Run(filepath.Base(f), func(t *testing.T) {
+			want, err := os.ReadFile(f)
+			require.NoError(t, err)
+			got := replay(t, string(want))
+			if *rewrite {
+				require.NoError(t, os.WriteFile(f, []byte(got), 0o644))
+				return
+			}
+			require.Equal(t, string(want), got)
+		})
+	}
+}
+
+func replay(t *testing.T, text string) string {
+	var out strings.Builder
+	p := &player{t: t, c: newController(AllRules())}
+	skipping := false
+	for line := range strings.Lines(text) {
+		cmd, isCmd := strings.CutPrefix(line, "> ")
+		switch {
+		case isCmd:
+			out.WriteString(line)
+			out.WriteString(p.run(strings.Fields(cmd)))
+			skipping = true
+		case strings.TrimSpace(line) == "" || strings.HasPrefix(line, "#"):
+			skipping = false
+			out.WriteString(line)
+		case !skipping:
+			out.WriteString(line)
+		}
+	}
+	return out.String()
+}
+
+func newController(rules Rules) *Controller {
+	return New(Config{Node: 1, NumPartitions: 2, DefaultReplicationFactor: 1, Rules: rules}, &meta.Image{})
+}
+
+// player runs commands on one controller. Topic ids count up.
+type player struct {
+	t   *testing.T
+	c   *Controller
+	ids byte
+}
+
+func (p *player) id() kafka.TopicID { p.ids++; return kafka.TopicID{0: p.ids} }
+
+func (p *player) run(words []string) string {
+	var d Decision
+	switch words[0] {
+	case "create", "validate":
+		d = p.c.Handle(kafka.Now{}, p.create(words))
+	case "delete":
+		d = p.c.Handle(kafka.Now{}, p.delete(words[1:]))
+	case "producer-ids":
+		d = p.c.Handle(kafka.Now{}, &AllocateProducerIDs{Broker: int32(p.int(words[1])), BrokerEpoch: int64(p.int(words[2]))})
+	case "register":
+		incarnation := kafka.TopicID{0: byte(p.int(words[2]))}
+		d = p.c.Handle(kafka.Now{}, &RegisterBroker{Broker: int32(p.int(words[1])), Incarnation: incarnation,
+			Endpoints: []meta.Endpoint{{Name: "PLAINTEXT", Host: "h", Port: 9092}}})
+	case "commit":
+		n := len(p.c.Committed(int64(p.int(words[1]))))
+		return fmt.Sprintf("%d records\n", n)
+	case "drop":
+		p.c.Drop()
+		return ""
+	case "off":
+		require.True(p.t, p.c.cfg.Rules.Off(words[1]))
+		return ""
+	case "show":
+		return p.c.String()
+	default:
+		p.t.Fatalf("unknown command %q", words[0])
+	}
+	var b strings.Builder
+	fmt.Fprintf(&b, "seq %d durable %t\n", d.Seq, d.Durable)
+	for i, r := range d.Records {
+		if i == 8 {
+			fmt.Fprintf(&b, "  and %d more\n", len(d.Records)-i)
+			break
+		}
+		fmt.Fprintf(&b, "  %s\n", r)
+	}
+	b.WriteString(show(d.Response))
+	return b.String()
+}
+
+func show(r Response) string {
+	var b strings.Builder
+	switch r := r.(type) {
+	case *CreateTopicsResponse:
+		for _, t := range r.Topics {
+			if t.Code != kafka.ErrNone {
+				fmt.Fprintf(&b, "%s: %s %s\n", t.Name, t.Code, t.Message)
+			} else {
+				fmt.Fprintf(&b, "%s: id=%s partitions=%d replication-factor=%d configs=%v\n", t.Name, t.ID, t.Partitions, t.ReplicationFactor, t.Configs)
+			}
+		}
+	case *DeleteTopicsResponse:
+		for _, t := range r.Topics {
+			fmt.Fprintf(&b, "%s %s: %s %s\n", t.Name, t.ID, t.Code, t.Message)
+		}
+	default:
+		fmt.Fprintf(&b, "%+v\n", r)
+	}
+	return b.String()
+}
+
+// create reads topics: name, then settings of that topic up to the next name: partitions=, rf=, at=P:NODE+NODE, key=value.
+func (p *player) create(words []string) *CreateTopics {
+	req := &CreateTopics{ValidateOnly: words[0] == "validate"}
+	var t *NewTopic
+	for _, w := range words[1:] {
+		key, value, ok := strings.Cut(w, "=")
+		switch {
+		case w == "internal":
+			req.Internal = true
+		case !ok:
+			req.Topics = append(req.Topics, NewTopic{Name: strings.Trim(w, `"`), ID: p.id(), Partitions: -1, ReplicationFactor: -1})
+			t = &req.Topics[len(req.Topics)-1]
+		case key == "partitions":
+			t.Partitions = int32(p.int(value))
+		case key == "rf":
+			t.ReplicationFactor = int16(p.int(value))
+		case key == "at":
+			part, nodes, _ := strings.Cut(value, ":")
+			a := Assignment{Partition: int32(p.int(part))}
+			for _, n := range strings.FieldsFunc(nodes, func(r rune) bool { return r == '+' }) {
+				a.Replicas = append(a.Replicas, int32(p.int(n)))
+			}
+			t.Assignment = append(t.Assignment, a)
+		default:
+			t.Configs = append(t.Configs, NewConfig{Name: key, Value: value, Null: value == "null"})
+		}
+	}
+	return req
+}
+
+func (p *player) delete(words []string) *DeleteTopics {
+	req := &DeleteTopics{}
+	for _, w := range words {
+		ref := TopicRef{Name: strings.Trim(w, `"`)}
+		if id, ok := strings.CutPrefix(w, "id="); ok {
+			ref = TopicRef{ID: kafka.TopicID{0: byte(p.int(id))}}
+		}
+		req.Topics = append(req.Topics, ref)
+	}
+	return req
+}
+
+func (p *player) int(s string) int {
+	n, err := strconv.Atoi(s)
+	require.NoError(p.t, err)
+	return n
+}
