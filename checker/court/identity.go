@@ -32,9 +32,6 @@ type Identity struct {
 
 // ID names the run: 16 hexadecimal digits.
 func (i Identity) ID() string {
-	if i.RulesOff == nil {
-		i.RulesOff = []string{}
-	}
 	text, err := json.Marshal(i)
 	if err != nil {
 		panic(fmt.Sprintf("court: identity %+v: %v", i, err))
@@ -84,7 +81,7 @@ func (c *Case) Plan(world string) (*nemesis.Plan, error) {
 
 // identity of the case in a world, for a guest.
 func (c *Case) identity(world, guest string) Identity {
-	rules := slices.Clone(c.RulesOff)
+	rules := append([]string{}, c.RulesOff...)
 	slices.Sort(rules)
 	return Identity{
 		Guest: guest, Experiment: c.Experiment.Name, Digest: c.Experiment.Digest, Cell: c.Cell.Name,

@@ -185,5 +185,5 @@ func (c *Case) clientArgs(client *experiment.Client, bootstrap string, fit func(
 		"--request-timeout", fit(c.Experiment.RequestTimeout).String(),
 		"--delivery-timeout", fit(c.Experiment.DeliveryTimeout).String(),
 	}
-	return append(args, client.Flags...)
+	return append(append(args, c.Experiment.Flags...), client.Flags...)
 }

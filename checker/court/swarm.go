@@ -122,24 +122,23 @@ func (s Seeds) Cases(e *experiment.Experiment, cell *experiment.Cell, rulesOff [
 	}
 }
 
-// Progress is one line on a terminal that tells how far a swarm is. On anything but a terminal it writes nothing. The
-// nil Progress is silent.
+// Progress tells how far a swarm is: on a terminal one line that changes, elsewhere one line at the end of each phase.
+// The nil Progress is silent.
 type Progress struct {
-	w       io.Writer
-	label   string
-	total   int
-	done    int
-	counts  map[Result]int
-	started time.Time
-	shown   time.Time
+	w        io.Writer
+	terminal bool
+	label    string
+	total    int
+	done     int
+	counts   map[Result]int
+	started  time.Time
+	shown    time.Time
 }
 
-// NewProgress shows progress on w if that is a terminal.
+// NewProgress shows progress on w.
 func NewProgress(w io.Writer) *Progress {
-	if f, ok := w.(*os.File); !ok || !term.IsTerminal(int(f.Fd())) {
-		return nil
-	}
-	return &Progress{w: w}
+	f, isFile := w.(*os.File)
+	return &Progress{w: w, terminal: isFile && term.IsTerminal(int(f.Fd()))}
 }
 
 // Begin starts a phase of total runs at most.
@@ -164,16 +163,23 @@ func (p *Progress) Done(r Result) {
 	}
 }
 
-// End removes the line.
+// End closes the phase.
 func (p *Progress) End() {
-	if p != nil {
+	switch {
+	case p == nil:
+	case p.terminal:
 		fmt.Fprint(p.w, "\r\x1b[K")
+	default:
+		spent := time.Since(p.started).Round(100 * time.Millisecond)
+		fmt.Fprintf(p.w, "%s  %v\n", progressLine(p.label, p.done, p.done, p.counts, 0), spent)
 	}
 }
 
 func (p *Progress) show() {
-	p.shown = time.Now()
-	fmt.Fprintf(p.w, "\r\x1b[K%s", progressLine(p.label, p.done, p.total, p.counts, time.Since(p.started)))
+	if p.terminal {
+		p.shown = time.Now()
+		fmt.Fprintf(p.w, "\r\x1b[K%s", progressLine(p.label, p.done, p.total, p.counts, time.Since(p.started)))
+	}
 }
 
 // progressLine is the text of the line.

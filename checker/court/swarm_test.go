@@ -101,5 +101,12 @@ func TestProgressLine(t *testing.T) {
 	quiet.Begin("x", 1)
 	quiet.Done(Valid)
 	quiet.End()
-	require.Nil(t, NewProgress(&bytes.Buffer{}), "silent where there is no terminal")
+	var log bytes.Buffer
+	plain := NewProgress(&log)
+	plain.Begin("sim kill", 40)
+	plain.Done(Valid)
+	require.Empty(t, log.String(), "where there is no terminal, a phase speaks at its end")
+	plain.started = time.Now()
+	plain.End()
+	require.Equal(t, "sim kill  1/1  valid 1  0s\n", log.String())
 }

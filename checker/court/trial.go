@@ -33,23 +33,41 @@ func (t *Trial) Cells(ctx context.Context, w World, e *experiment.Experiment, se
 		if seeds > 0 {
 			n = seeds
 		}
-		row := CellRow{World: w.Name(), Cell: cell}
-		t.Progress.Begin(w.Name()+" "+cell.Name, n)
-		err := Swarm(ctx, w, Seeds{firstSeed, firstSeed + uint64(n) - 1}.Cases(e, cell, nil), func(c *Case, r *Run) bool {
-			t.Progress.Done(r.Result)
-			row.Tally.Add(r.Verdict)
-			if unexpected(cell.Expect, r.Verdict) {
-				rep.Failed = append(rep.Failed, r)
-			}
-			return !r.Verdict.NotExpressible()
-		})
-		t.Progress.End()
-		if err != nil {
+		one := &Case{Experiment: e, Cell: cell}
+		if err := t.many(ctx, w, one, Seeds{firstSeed, firstSeed + uint64(n) - 1}, rep, func(*Run) error { return nil }); err != nil {
 			return err
 		}
-		rep.Cells = append(rep.Cells, row)
 	}
-	return t.keep(rep.Failed)
+	return nil
+}
+
+// Swarm runs many seeds of one case's cell and rules. With rules off it ends at the first conviction.
+func (t *Trial) Swarm(ctx context.Context, w World, one *Case, seeds Seeds, each func(*Run) error) (*Report, error) {
+	rep := &Report{}
+	return rep, t.many(ctx, w, one, seeds, rep, each)
+}
+
+// many adds a row to the report, and keeps the runs that are not as expected.
+func (t *Trial) many(ctx context.Context, w World, one *Case, seeds Seeds, rep *Report, each func(*Run) error) error {
+	row := CellRow{World: w.Name(), Cell: one.Cell, RulesOff: one.RulesOff}
+	t.Progress.Begin(w.Name()+" "+one.Cell.Name, seeds.Len())
+	defer t.Progress.End()
+	var failed error
+	err := Swarm(ctx, w, seeds.Cases(one.Experiment, one.Cell, one.RulesOff), func(c *Case, r *Run) bool {
+		t.Progress.Done(r.Result)
+		row.Tally.Add(r.Verdict)
+		if unexpected(one.Cell.Expect, r.Verdict) {
+			rep.Failed = append(rep.Failed, r)
+			failed = t.keep(r)
+		}
+		if failed == nil {
+			failed = each(r)
+		}
+		convicted := len(one.RulesOff) > 0 && r.Result == Invalid
+		return failed == nil && !convicted && !r.Verdict.NotExpressible()
+	})
+	rep.Cells = append(rep.Cells, row)
+	return errors.Join(err, failed)
 }
 
 // unexpected reports a run that a cell's expectation does not allow.
@@ -92,7 +110,7 @@ func (t *Trial) mutant(ctx context.Context, e *experiment.Experiment, m *experim
 		return row, err
 	}
 	if row.Run != nil {
-		return row, t.keep([]*Run{row.Run})
+		return row, t.keep(row.Run)
 	}
 	return row, nil
 }
@@ -118,34 +136,14 @@ func (t *Trial) Matrix(ctx context.Context, e *experiment.Experiment, rep *Repor
 			}
 			if unexpected(cell.Expect, row.Sound.Verdict) {
 				rep.Failed = append(rep.Failed, row.Sound)
+				if err := t.keep(row.Sound); err != nil {
+					return err
+				}
 			}
 		}
 		rep.Mutants = append(rep.Mutants, row)
 	}
-	return t.keep(rep.Failed)
-}
-
-// Swarm runs many seeds of one case's cell and rules. With rules off it ends at the first conviction.
-func (t *Trial) Swarm(ctx context.Context, w World, one *Case, seeds Seeds, each func(*Run) error) (*Report, error) {
-	rep := &Report{}
-	row := CellRow{World: w.Name(), Cell: one.Cell, RulesOff: one.RulesOff}
-	t.Progress.Begin(w.Name()+" "+one.Cell.Name, seeds.Len())
-	defer t.Progress.End()
-	var failed error
-	err := Swarm(ctx, w, seeds.Cases(one.Experiment, one.Cell, one.RulesOff), func(c *Case, r *Run) bool {
-		t.Progress.Done(r.Result)
-		row.Tally.Add(r.Verdict)
-		if unexpected(one.Cell.Expect, r.Verdict) {
-			rep.Failed = append(rep.Failed, r)
-			failed = t.keep(rep.Failed[len(rep.Failed)-1:])
-		}
-		if err := each(r); failed == nil {
-			failed = err
-		}
-		return failed == nil && !(len(one.RulesOff) > 0 && r.Result == Invalid)
-	})
-	rep.Cells = []CellRow{row}
-	return rep, errors.Join(err, failed)
+	return nil
 }
 
 // search spreads the seeds that a mutant is granted over its cells, the likeliest first.
@@ -167,13 +165,5 @@ func (t *Trial) search(e *experiment.Experiment, m *experiment.Mutant) iter.Seq[
 	}
 }
 
-// keep stores run directories that are not stored yet.
-func (t *Trial) keep(runs []*Run) error {
-	var errs []error
-	for _, r := range runs {
-		if r.Dir == "" {
-			errs = append(errs, r.WriteDir(filepath.Join(t.Runs, r.ID)))
-		}
-	}
-	return errors.Join(errs...)
-}
+// keep stores the directory of a run.
+func (t *Trial) keep(r *Run) error { return r.WriteDir(filepath.Join(t.Runs, r.ID)) }

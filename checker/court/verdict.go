@@ -54,32 +54,13 @@ func (v *Verdict) doubt(reasons ...string) {
 	}
 }
 
-// String is the verdict as people read it, of one or more lines.
+// String is the verdict as people read it, with its witnesses.
 func (v *Verdict) String() string {
-	var b strings.Builder
-	b.WriteString(string(v.Result))
-	switch v.Result {
-	case Documented:
-		fmt.Fprintf(&b, ": %d records lost that were never flushed", v.Lost)
-	case Invalid:
-		fmt.Fprintf(&b, ": %s, says the judge %s", v.Class, v.Judge)
-	}
-	for _, r := range v.Reasons {
-		fmt.Fprintf(&b, "\n  unknown: %s", r)
-	}
+	text := strings.TrimRight(v.Verdict.String(), "\n")
 	for _, p := range v.Panics {
-		fmt.Fprintf(&b, "\n  panic: %s", p)
+		text += "\n  panic: " + p
 	}
-	for _, a := range v.Anomalies {
-		if a.Documented && v.Result == Invalid {
-			continue
-		}
-		fmt.Fprintf(&b, "\n  %s (%s, %s): %s", a.Class, a.Judge, a.Invariant, a.Text)
-		for _, w := range a.Witnesses {
-			fmt.Fprintf(&b, "\n      %s", w.Text)
-		}
-	}
-	return b.String()
+	return text
 }
 
 // ExitCode of a command that ends with this result.

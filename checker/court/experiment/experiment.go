@@ -27,6 +27,7 @@ type Experiment struct {
 	Broker Properties    // server.properties of every broker
 	Work   time.Duration // clients begin nothing new after this time
 	Limit  time.Duration // the run is over then, drained or not
+	Flags  []string      // of every client, before its own
 	// RequestTimeout and DeliveryTimeout are those of every client.
 	RequestTimeout, DeliveryTimeout time.Duration
 	Clients                         []Client

@@ -29,6 +29,7 @@ import (
 //	limit 90s                              the run is over then, drained or not
 //	request-timeout 2s                     of every client; the default
 //	delivery-timeout 8s                    of a produce with its retries; the default
+//	all --pause 20ms..180ms                flags for every client
 //	c1 producer --idempotent               NAME ROLE, and flags for `trialog client`
 //	c4 producer start=12s                  a client may start later
 //
@@ -168,6 +169,8 @@ func (p *parser) workload(line int, text string) {
 		p.fail(line, "%q: want `work DURATION`, `limit DURATION` or `NAME ROLE [start=DURATION] [flags]`", text)
 	case words[0] == "work":
 		p.e.Work = p.duration(line, words[1])
+	case words[0] == "all":
+		p.e.Flags = append(p.e.Flags, words[1:]...)
 	case words[0] == "limit":
 		p.e.Limit = p.duration(line, words[1])
 	case words[0] == "request-timeout":

@@ -23,6 +23,7 @@ internal.segment.bytes = 16384
 -- workload --
 work 20s
 limit 90s
+all --batch-max 3
 c1 producer --idempotent --retries=5
 c2 producer start=12s
 c3 reader
@@ -52,6 +53,7 @@ func TestParse(t *testing.T) {
 	require.Equal(t, "does it hold?", e.Question)
 	require.Equal(t, "yes, as far as we know", e.Answer)
 	require.Equal(t, Properties{{"node.id", "1"}, {"internal.segment.bytes", "16384"}}, e.Broker)
+	require.Equal(t, []string{"--batch-max", "3"}, e.Flags)
 	require.Equal(t, 20*time.Second, e.Work)
 	require.Equal(t, 90*time.Second, e.Limit)
 	require.Equal(t, []Client{
@@ -60,13 +62,13 @@ func TestParse(t *testing.T) {
 		{Name: "c3", Role: "reader", Flags: []string{}},
 	}, e.Clients)
 	require.Equal(t, []Cell{
-		{Name: "kill", Plan: PlanSource{Generate: []string{"profile=kill", "from=3s", "to=16s"}, Line: 17}, Seeds: 40,
-			Claims: []string{"order", "committed"}, Expect: Expectation{Result: oracle.Valid}, Line: 16},
-		{Name: "cut", Plan: PlanSource{Literal: "at 5s powercut b1\n", Line: 32}, Seeds: 1,
+		{Name: "kill", Plan: PlanSource{Generate: []string{"profile=kill", "from=3s", "to=16s"}, Line: 18}, Seeds: 40,
+			Claims: []string{"order", "committed"}, Expect: Expectation{Result: oracle.Valid}, Line: 17},
+		{Name: "cut", Plan: PlanSource{Literal: "at 5s powercut b1\n", Line: 33}, Seeds: 1,
 			Properties: Properties{{"flush.messages", "1"}, {"node.id", "2"}}, Judge: oracle.Promises{FlushFirst: true},
-			Expect: Expectation{Result: oracle.DocumentedLoss, Classes: []string{"unflushed"}, Percent: 20}, Line: 21},
+			Expect: Expectation{Result: oracle.DocumentedLoss, Classes: []string{"unflushed"}, Percent: 20}, Line: 22},
 	}, e.Cells)
-	require.Equal(t, []Mutant{{Rule: "seglog.fsync-directory", Cells: []string{"cut", "kill"}, Line: 28,
+	require.Equal(t, []Mutant{{Rule: "seglog.fsync-directory", Cells: []string{"cut", "kill"}, Line: 29,
 		Expect: Expectation{Result: oracle.Invalid, Classes: []string{"lost-acked", "corrupt-read"}, Within: 200}}}, e.Mutants)
 
 	require.Equal(t, "node.id=2\ninternal.segment.bytes=16384\nflush.messages=1\n", e.Broker.With(e.Cells[1].Properties...).String())
@@ -75,38 +77,38 @@ func TestParse(t *testing.T) {
 func TestParseRefuses(t *testing.T) {
 	for _, row := range []struct{ name, old, new, want string }{
 		{"no question", "Question:", "Q:", "x:1: the file must begin with the lines `Question: ...` and `Answer: ...`"},
-		{"unknown section", "-- mutants --", "-- mutant --", `x:27: unknown section "mutant"`},
-		{"section twice", "-- mutants --", "-- cells --", `x:27: section "cells" occurs twice`},
-		{"section missing", "-- workload --", "-- plan/w --", `x:33: section "workload" is missing`},
+		{"unknown section", "-- mutants --", "-- mutant --", `x:28: unknown section "mutant"`},
+		{"section twice", "-- mutants --", "-- cells --", `x:28: section "cells" occurs twice`},
+		{"section missing", "-- workload --", "-- plan/w --", `x:34: section "workload" is missing`},
 		{"property without value", "node.id=1", "node.id", `x:7: "node.id" is no property: want key=value`},
 		{"property twice", "internal.segment.bytes", "node.id", "x:8: property node.id is set twice"},
 		{"bad duration", "work 20s", "work 20", `x:10: "20" is no duration: want, for example, 20s`},
-		{"bad start", "start=12s", "start=soon", `x:13: "soon" is no duration: want, for example, 20s`},
-		{"client twice", "c2 producer", "c1 producer", "x:13: client c1 occurs twice"},
-		{"client without role", "c3 reader", "c3", "x:14: \"c3\": want `work DURATION`, `limit DURATION` or `NAME ROLE [start=DURATION] [flags]`"},
+		{"bad start", "start=12s", "start=soon", `x:14: "soon" is no duration: want, for example, 20s`},
+		{"client twice", "c2 producer", "c1 producer", "x:14: client c1 occurs twice"},
+		{"client without role", "c3 reader", "c3", "x:15: \"c3\": want `work DURATION`, `limit DURATION` or `NAME ROLE [start=DURATION] [flags]`"},
 		{"limit below work", "limit 90s", "limit 10s", "x:1: the workload needs clients, `work`, and a `limit` above it"},
-		{"stanza", "cell cut", "cells cut", "x:21: \"cells cut\": want `cell NAME`, with its settings indented below it"},
-		{"cell twice", "cell cut", "cell kill", "x:21: cell kill occurs twice"},
-		{"orphan setting", "cell kill", "    seeds 1", "x:16: a setting before the first cell"},
-		{"unknown setting", "claims  order", "promises order", `x:19: a cell has no "promises": want plan, plan-real, with, claims, judge, seeds or expect`},
-		{"unknown claim", "order committed", "order forever", `x:19: cell kill claims "forever": the guarantees are order, committed, durable, visible`},
-		{"setting without value", "claims  order committed", "claims", "x:19: claims of cell kill has no value"},
-		{"bad plan", "plan    literal one-cut", "plan    one-cut", "x:22: plan \"one-cut\": want `generate KEY=VALUE ...` or `literal NAME`"},
-		{"unknown plan", "literal one-cut", "literal two-cuts", "x:22: no section plan/two-cuts"},
-		{"unknown judgement", "flush-first", "gently", "x:25: cell cut: oracle: unknown promise gently (documented-loss, retention, holes, stale-reads, flush-first)"},
-		{"bad literal plan", "at 5s powercut b1", "at 5s explode b1", `x:32: there is no verb "explode"`},
-		{"bad word", "profile=kill", "profil=kill", `x:17: plan generate "profil=kill": want profile, kinds, from, to, targets, faults, down or files`},
-		{"bad profile", "profile=kill", "profile=mess", `x:17: nemesis: generate: there is no profile "mess"; there are [kill powercut pause-partition torn]`},
+		{"stanza", "cell cut", "cells cut", "x:22: \"cells cut\": want `cell NAME`, with its settings indented below it"},
+		{"cell twice", "cell cut", "cell kill", "x:22: cell kill occurs twice"},
+		{"orphan setting", "cell kill", "    seeds 1", "x:17: a setting before the first cell"},
+		{"unknown setting", "claims  order", "promises order", `x:20: a cell has no "promises": want plan, plan-real, with, claims, judge, seeds or expect`},
+		{"unknown claim", "order committed", "order forever", `x:20: cell kill claims "forever": the guarantees are order, committed, durable, visible`},
+		{"setting without value", "claims  order committed", "claims", "x:20: claims of cell kill has no value"},
+		{"bad plan", "plan    literal one-cut", "plan    one-cut", "x:23: plan \"one-cut\": want `generate KEY=VALUE ...` or `literal NAME`"},
+		{"unknown plan", "literal one-cut", "literal two-cuts", "x:23: no section plan/two-cuts"},
+		{"unknown judgement", "flush-first", "gently", "x:26: cell cut: oracle: unknown promise gently (documented-loss, retention, holes, stale-reads, flush-first)"},
+		{"bad literal plan", "at 5s powercut b1", "at 5s explode b1", `x:33: there is no verb "explode"`},
+		{"bad word", "profile=kill", "profil=kill", `x:18: plan generate "profil=kill": want profile, kinds, from, to, targets, faults, down or files`},
+		{"bad profile", "profile=kill", "profile=mess", `x:18: nemesis: generate: there is no profile "mess"; there are [kill powercut pause-partition torn]`},
 		{"bad kind", "profile=kill", "kinds=mess", `there is no fault "mess"`},
-		{"bad weight", "profile=kill", "kinds=kill:x", `x:17: plan generate "kinds=kill:x": strconv.Atoi: parsing "x": invalid syntax`},
-		{"bad window", "to=16s", "to=soon", `x:17: plan generate "to=soon": time: invalid duration "soon"`},
-		{"no profile", "profile=kill ", "", `x:17: plan generate "from=3s to=16s": want profile=NAME or kinds=KIND,...`},
-		{"bad seeds", "seeds   40", "seeds   0", `x:18: seeds "0": want a number from 1 up`},
-		{"bad expectation", "expect  valid", "expect  fine", "x:20: \"fine\" is no expectation: want `valid`, `documented-loss unflushed in >= N% of seeds` or `invalid [CLASS,...] within N seeds`"},
-		{"cell expects invalid", "expect  valid", "expect  invalid within 5 seeds", "x:16: cell kill expects invalid: that is for mutants"},
-		{"cell without plan", "    plan    literal one-cut\n", "", "x:21: cell cut needs a plan and an expectation"},
-		{"unknown cell of a mutant", "cut kill", "cut torn", `x:28: mutant seglog.fsync-directory: experiment:  has no cell "torn"; its cells are kill, cut`},
-		{"mutant expects valid", "expect  invalid lost-acked,corrupt-read within 200 seeds", "expect  valid", "x:28: mutant seglog.fsync-directory needs cells and expects `invalid [CLASS,...] within N seeds`"},
+		{"bad weight", "profile=kill", "kinds=kill:x", `x:18: plan generate "kinds=kill:x": strconv.Atoi: parsing "x": invalid syntax`},
+		{"bad window", "to=16s", "to=soon", `x:18: plan generate "to=soon": time: invalid duration "soon"`},
+		{"no profile", "profile=kill ", "", `x:18: plan generate "from=3s to=16s": want profile=NAME or kinds=KIND,...`},
+		{"bad seeds", "seeds   40", "seeds   0", `x:19: seeds "0": want a number from 1 up`},
+		{"bad expectation", "expect  valid", "expect  fine", "x:21: \"fine\" is no expectation: want `valid`, `documented-loss unflushed in >= N% of seeds` or `invalid [CLASS,...] within N seeds`"},
+		{"cell expects invalid", "expect  valid", "expect  invalid within 5 seeds", "x:17: cell kill expects invalid: that is for mutants"},
+		{"cell without plan", "    plan    literal one-cut\n", "", "x:22: cell cut needs a plan and an expectation"},
+		{"unknown cell of a mutant", "cut kill", "cut torn", `x:29: mutant seglog.fsync-directory: experiment:  has no cell "torn"; its cells are kill, cut`},
+		{"mutant expects valid", "expect  invalid lost-acked,corrupt-read within 200 seeds", "expect  valid", "x:29: mutant seglog.fsync-directory needs cells and expects `invalid [CLASS,...] within N seeds`"},
 	} {
 		t.Run(row.name, func(t *testing.T) {
 			require.Contains(t, small, row.old)
