@@ -77,7 +77,7 @@ func (rep *Report) String() string {
 		writeTable(&b, mutants)
 	}
 	for _, r := range rep.Failed {
-		fmt.Fprintf(&b, "\n%s %s seed %d: %s\n  kept in %s; again with: %s\n", r.World, r.Cell, r.Seed, r.Verdict, r.Dir, r.Replay)
+		fmt.Fprintf(&b, "\n%s %s seed %d: %s\n  kept in %s; again with: %s\n", r.World, r.Cell, r.Seed, r.Verdict.brief(), r.Dir, r.Replay)
 	}
 	return b.String()
 }

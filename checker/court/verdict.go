@@ -63,6 +63,17 @@ func (v *Verdict) String() string {
 	return text
 }
 
+// brief is the verdict in one line.
+func (v *Verdict) brief() string {
+	line, _, _ := strings.Cut(v.Verdict.String(), "\n")
+	for _, more := range [][]string{v.Panics, v.Reasons} {
+		if len(more) > 0 {
+			line += "; " + more[0]
+		}
+	}
+	return line
+}
+
 // ExitCode of a command that ends with this result.
 func ExitCode(r Result) int {
 	switch r {
