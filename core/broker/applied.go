@@ -80,7 +80,7 @@ func (b *Broker) openPartition(open *partition.Partition, t *meta.TopicImage, i 
 	if err != nil {
 		return nil, fmt.Errorf("broker: opening %s: %w", tp, err)
 	}
-	return partition.New(b.env, log, t.ID, settings), nil
+	return partition.New(b.env, log, settings), nil
 }
 
 // lead takes up leadership of an epoch that is new.

@@ -37,7 +37,6 @@ const (
 // goroutine.
 type Partition struct {
 	name kafka.TopicPartition
-	id   kafka.TopicID
 	env  *Env
 	log  *seglog.Log
 
@@ -63,8 +62,8 @@ type Partition struct {
 }
 
 // New wraps an open log. The partition is of no use before Lead.
-func New(env *Env, log *seglog.Log, id kafka.TopicID, settings config.Topic) *Partition {
-	p := &Partition{name: log.Partition(), id: id, env: env, log: log, machine: replica.New(machineConfig(env, &settings))}
+func New(env *Env, log *seglog.Log, settings config.Topic) *Partition {
+	p := &Partition{name: log.Partition(), env: env, log: log, machine: replica.New(machineConfig(env, &settings))}
 	p.settings.Store(&settings)
 	p.idle = sync.NewCond(&p.state)
 	p.epoch.Store(kafka.NoLeaderEpoch)
@@ -77,9 +76,6 @@ func machineConfig(env *Env, s *config.Topic) replica.Config {
 
 // Name is the topic and partition.
 func (p *Partition) Name() kafka.TopicPartition { return p.name }
-
-// ID is the topic's id.
-func (p *Partition) ID() kafka.TopicID { return p.id }
 
 // Log is the partition's log, for reading.
 func (p *Partition) Log() *seglog.Log { return p.log }

@@ -79,7 +79,7 @@ func open(t *testing.T, rules replica.Rules, change func(*config.Topic)) *under 
 			return kafka.Now{WallMs: time.Now().UnixMilli(), MonoNs: int64(time.Since(origin))}
 		},
 	}
-	u.Partition = New(env, log, kafka.TopicID{1}, settings)
+	u.Partition = New(env, log, settings)
 	require.NoError(t, u.Lead(replica.Leadership{Epoch: 3, Replicas: []kafka.NodeID{1}, ISR: []kafka.NodeID{1}}))
 	t.Cleanup(func() {
 		u.Close()

@@ -70,11 +70,6 @@ type Request struct {
 	gone  <-chan struct{}
 }
 
-// NewRequest makes a request outside a connection, for tests of handlers.
-func NewRequest(session *Session, header wire.RequestHeader, body []byte, now kafka.Now) *Request {
-	return &Request{Session: session, Header: header, Body: body, Now: now, Log: slog.New(slog.DiscardHandler), pool: new(wire.Pool)}
-}
-
 // Decode parses the body with kmsg.
 func (rq *Request) Decode() (kmsg.Request, error) {
 	return wire.Decode(rq.Header.Key, rq.Header.Version, rq.Body)
@@ -85,7 +80,7 @@ func (rq *Request) Decode() (kmsg.Request, error) {
 // counts against the request memory.
 func (rq *Request) TakeFrame() wire.Frame {
 	if rq.frame == nil {
-		return wire.Frame{} // a request of a test
+		return wire.Frame{} // nothing to own
 	}
 	f := *rq.frame
 	rq.frame = nil
