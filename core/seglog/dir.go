@@ -39,6 +39,7 @@ type Dir struct {
 	logs     []*Log // by partition
 	known    []known
 	warnings []string
+	read     int64 // bytes that recoveries read since the last checkpoint
 
 	saveMu  sync.Mutex // checkpoint files are written one at a time
 	written [len(checkpointFiles)][]byte
@@ -193,7 +194,7 @@ func parseProperties(text string) (Properties, error) {
 // WriteProperties writes meta.properties in version 1, durably.
 func (d *Dir) WriteProperties(p Properties) error {
 	text := fmt.Appendf(nil, "version=1\ncluster.id=%s\nnode.id=%d\ndirectory.id=%s\n", p.ClusterID, p.NodeID, p.DirectoryID)
-	if err := writeDurable(d.path, propertiesFile, text, d.cfg.Rules); err != nil {
+	if err := writeDurable(d.path, propertiesFile, text, AllRules()); err != nil {
 		return fmt.Errorf("seglog: write %s: %w", filepath.Join(d.path, propertiesFile), err)
 	}
 	return nil
@@ -246,11 +247,23 @@ func (d *Dir) OpenLog(tp kafka.TopicPartition, id kafka.TopicID, settings config
 		return nil, err
 	}
 	d.mu.Lock()
-	defer d.mu.Unlock()
 	i, _ := d.search(tp)
 	d.logs = slices.Insert(d.logs, i, l)
+	d.read += l.read
+	save := d.read >= saveAfterBytes
+	if save {
+		d.read = 0
+	}
+	d.mu.Unlock()
+	if save {
+		return l, d.Checkpoint()
+	}
 	return l, nil
 }
+
+// saveAfterBytes is after how many bytes of recovery the checkpoints are written, so that a process which is killed in the
+// middle of a long recovery does not begin anew for ever.
+const saveAfterBytes = 64 << 20
 
 func (d *Dir) search(tp kafka.TopicPartition) (int, bool) {
 	return slices.BinarySearchFunc(d.logs, tp, func(l *Log, tp kafka.TopicPartition) int { return l.cfg.Partition.Compare(tp) })

@@ -212,3 +212,25 @@ func TestTruncateSavesRecoveryPoint(t *testing.T) {
 	_, err = os.Stat(filepath.Join(path, long.String()))
 	require.ErrorIs(t, err, os.ErrNotExist)
 }
+
+// TestRecoveryIsSaved: a long recovery that is cut off does not begin at the same place again.
+func TestRecoveryIsSaved(t *testing.T) {
+	path := t.TempDir()
+	d := openDir(t, path, dirConfig())
+	l, err := d.OpenLog(t0, kafka.TopicID{}, small())
+	require.NoError(t, err)
+	fill(t, l, 20)
+	d.abandon()
+	for _, want := range []string{"", "0\n1\nt 0 40\n"} {
+		d = openDir(t, path, dirConfig())
+		if want != "" {
+			d.read = saveAfterBytes - 1 // as if other logs had been read before
+		}
+		_, err = d.OpenLog(t0, kafka.TopicID{}, small())
+		require.NoError(t, err)
+		d.abandon()
+		text, err := readIfThere(filepath.Join(path, recoveryPointFile))
+		require.NoError(t, err)
+		require.Equal(t, want, string(text))
+	}
+}

@@ -387,14 +387,15 @@ func (l *listing) removeSnapshots(dir string, segs []*segment, end kafka.Offset)
 	return nil
 }
 
-// prepareDir makes the partition's directory, or checks that it belongs to the topic. fresh: it was not there.
+// prepareDir makes the partition's directory, or checks that it belongs to the topic. fresh: it was not there. That a log
+// exists is durable under all rules: rule fsync-directory concerns what comes into it later.
 func (l *Log) prepareDir() (fresh bool, err error) {
 	if _, err := os.Stat(l.dir); errors.Is(err, fs.ErrNotExist) {
 		fresh = true
 		if err := os.Mkdir(l.dir, 0o755); err != nil {
 			return false, err
 		}
-		if err := syncDir(filepath.Dir(l.dir), l.cfg.Rules); err != nil {
+		if err := syncDir(filepath.Dir(l.dir), AllRules()); err != nil {
 			return false, err
 		}
 	} else if err != nil {
@@ -408,7 +409,7 @@ func (l *Log) prepareDir() (fresh bool, err error) {
 		if l.cfg.TopicID.IsZero() {
 			return fresh, nil
 		}
-		return fresh, writeDurable(l.dir, partitionFile, appendPartitionMetadata(nil, l.cfg.TopicID), l.cfg.Rules)
+		return fresh, writeDurable(l.dir, partitionFile, appendPartitionMetadata(nil, l.cfg.TopicID), AllRules())
 	}
 	id, err := parsePartitionMetadata(text)
 	if err != nil {

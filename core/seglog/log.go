@@ -49,6 +49,7 @@ type Log struct {
 	dir     string
 	topicID kafka.TopicID
 	cache   indexCache
+	read    int64 // bytes that its recovery read
 
 	settings atomic.Pointer[config.Topic]
 	segments atomic.Pointer[[]*segment] // in order, never empty; replaced, never changed

@@ -20,18 +20,23 @@ import (
 // It takes no lock. It costs one pread where the batch does not begin at an index entry, another when maxOffset lies
 // inside the segment and far from offset.
 func (l *Log) Read(offset kafka.Offset, maxBytes int, maxOffset kafka.Offset, minOneBatch bool) (Slice, error) {
+	return lookAgain(l, func() (Slice, error) { return l.readOnce(offset, maxBytes, maxOffset, minOneBatch) })
+}
+
+// lookAgain repeats look while it meets segments that are deleted meanwhile.
+func lookAgain[T any](l *Log, look func() (T, error)) (T, error) {
 	for {
-		slice, err := l.readOnce(offset, maxBytes, maxOffset, minOneBatch)
+		found, err := look()
 		if !errors.Is(err, errGone) {
-			return slice, err
+			return found, err
 		}
 		if l.closed.Load() {
-			return Slice{}, ErrClosed
+			return found, ErrClosed
 		}
 	}
 }
 
-// errGone: the segment was deleted between finding and opening it; look again.
+// errGone: the segment was deleted between finding and opening it.
 var errGone = errors.New("segment is gone")
 
 func (l *Log) readOnce(offset kafka.Offset, maxBytes int, maxOffset kafka.Offset, minOne bool) (Slice, error) {

@@ -113,7 +113,7 @@ func (r *recovery) openSegments() error {
 		return err
 	}
 	r.segs = append(r.segs, s)
-	return syncDir(l.dir, l.cfg.Rules)
+	return syncDir(l.dir, AllRules())
 }
 
 // loadEpochs reads the leader-epoch checkpoint. A missing or bad one is rebuilt from the batches (KAFKA-16541).
@@ -242,6 +242,7 @@ func (r *recovery) scanSegment(w *window, s *segment) (int64, error) {
 	interval := r.l.cfg.Settings.IndexIntervalBytes
 	size := s.size()
 	w.file, w.at, w.have, w.err = s.file, 0, 0, nil
+	s.largest.Store(kafka.NoTimestamp)
 	s.clean.Store(false)
 	s.seal.Store(&seal{})
 	s.loaded.Store(true)
@@ -385,6 +386,7 @@ func (r *recovery) adopt() error {
 	active.clean.Store(false)
 	active.seal.Store(nil)
 	l.setSegments(segs)
+	l.read = r.read
 	l.start.Store(max(r.start.LogStart, segs[0].base))
 	l.publishUndecided()
 	l.flush.to.Store(segs[r.first].base)

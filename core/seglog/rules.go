@@ -51,6 +51,6 @@ var RuleDocs = []config.RuleDoc{{
 	Source: "KAFKA-10471",
 }, {
 	Room: "seglog", Name: "fsync-directory",
-	Doc:    "the directory is fsynced after a file was created or renamed in it, before its contents count as flushed",
+	Doc:    "the directory is fsynced after a segment or checkpoint was created or renamed in it, before its contents count as flushed",
 	Source: "KAFKA-3968",
 }}

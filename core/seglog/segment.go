@@ -35,7 +35,7 @@ type segment struct {
 	loadMu  sync.Mutex
 	cache   *indexCache
 
-	largest atomic.Int64 // largest timestamp (ms) so far, or -1; valid once loaded
+	largest atomic.Int64 // largest timestamp (ms) so far, or -1; largestUnknown before the columns were loaded once
 
 	// The rest belongs to the append lock, or to Open.
 	largestAt  kafka.Offset // last offset of the batch that holds it
@@ -105,7 +105,7 @@ func (c *column[T]) set(rows []T) {
 func newSegment(dir string, base, next kafka.Offset, size int64, file *os.File, cache *indexCache) *segment {
 	s := &segment{base: base, dir: dir, file: file, cache: cache, firstTs: kafka.NoTimestamp}
 	s.refs.Store(1)
-	s.largest.Store(kafka.NoTimestamp)
+	s.largest.Store(largestUnknown)
 	s.cutMin.Store(1 << 62)
 	s.publish(next, size)
 	return s
@@ -126,6 +126,7 @@ func createSegment(dir string, base kafka.Offset, cache *indexCache) (*segment, 
 		return nil, err
 	}
 	s := newSegment(dir, base, base, 0, f, cache)
+	s.largest.Store(kafka.NoTimestamp)
 	s.loaded.Store(true)
 	return s, nil
 }
@@ -231,30 +232,47 @@ func (s *segment) loadIndexes() (bool, error) {
 	if s.loaded.Load() {
 		return false, nil
 	}
+	if !s.acquire() {
+		return false, errGone
+	}
+	defer s.release()
 	offsets, times, ok, err := s.readIndexFiles()
 	if err != nil {
 		return false, err
 	}
-	if ok {
-		s.offsets.set(offsets)
-		s.times.set(times)
-		s.largest.Store(kafka.NoTimestamp)
-		if n := len(times); n > 0 {
-			s.largest.Store(times[n-1].ts)
+	largest := kafka.NoTimestamp
+	if !ok {
+		if offsets, times, largest, err = s.scanIndexes(); err != nil {
+			return false, err
 		}
-	} else if err := s.rebuildIndexes(); err != nil {
-		return false, err
+	} else if n := len(times); n > 0 {
+		largest = times[n-1].ts
 	}
+	s.offsets.set(offsets)
+	s.times.set(times)
+	s.largest.Store(largest)
 	s.loaded.Store(true)
 	return true, nil
 }
 
-// rebuildIndexes walks the headers of the whole segment. It ends without an error where they end.
-func (s *segment) rebuildIndexes() error {
-	s.offsets.set(nil)
-	s.times.set(nil)
-	s.largest.Store(kafka.NoTimestamp)
-	s.sinceIndex = 0
+// largestUnknown stands for the largest timestamp of a segment whose indexes were never loaded.
+const largestUnknown = -1 << 63
+
+// largestTimestamp is the largest timestamp (ms) of the segment, or -1.
+func (s *segment) largestTimestamp() (int64, error) {
+	if s.largest.Load() == largestUnknown {
+		if _, _, err := s.indexes(); err != nil {
+			return kafka.NoTimestamp, err
+		}
+	}
+	return s.largest.Load(), nil
+}
+
+// scanIndexes makes the rows from the headers of the whole segment. It ends without an error where they end.
+func (s *segment) scanIndexes() ([]offsetEntry, []timeEntry, int64, error) {
+	var fresh segment // takes the notes, so that nobody sees them half made
+	fresh.base = s.base
+	fresh.largest.Store(kafka.NoTimestamp)
 	w := takeWindow(s.file)
 	defer w.put()
 	size := s.size()
@@ -263,11 +281,11 @@ func (s *segment) rebuildIndexes() error {
 		if err != nil {
 			break
 		}
-		s.note(&h, pos, defaultIndexInterval)
+		fresh.note(&h, pos, defaultIndexInterval)
 		pos += int64(h.Size())
 	}
-	s.noteTime()
-	return w.err
+	fresh.noteTime()
+	return fresh.offsets.load(), fresh.times.load(), fresh.largest.Load(), w.err
 }
 
 // indexCacheMax is how many sealed segments of one log keep their indexes in memory: 2 MiB each at 1 GiB a segment.

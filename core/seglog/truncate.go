@@ -60,11 +60,11 @@ func (l *Log) truncate(to kafka.Offset) error {
 			return err
 		}
 	}
-	if err := syncDir(l.dir, l.cfg.Rules); err != nil {
-		return err
-	}
 	l.hw.Store(min(l.hw.Load(), next))
 	if err := l.rebuildProducers(next); err != nil {
+		return err
+	}
+	if err := syncDir(l.dir, l.cfg.Rules); err != nil {
 		return err
 	}
 	if err := l.cutEpochs(next); err != nil {
@@ -300,8 +300,7 @@ func (l *Log) Retain(nowMs int64) (int, error) {
 		if set.RetentionMs < 0 {
 			return false
 		}
-		_, _, err := s.indexes() // for the largest timestamp; a segment that cannot be read is kept
-		ts := s.largest.Load()
+		ts, err := s.largestTimestamp() // a segment that cannot be read is kept
 		return err == nil && ts >= 0 && nowMs-ts > set.RetentionMs
 	}
 	if active := l.active(); active.size() > 0 && active.next() <= l.HighWatermark() && set.RetentionMs >= 0 && expired(active, 0) {

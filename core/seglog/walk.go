@@ -110,13 +110,18 @@ func (s *segment) checkCRC(w *window, h *record.Header, pos, size int64) error {
 	return nil
 }
 
-// Walk calls fn for each batch from the one that holds from on, up to maxOffset or the end offset. h and batch are valid
-// only during the call. The CRC is checked (record.Validate). An error of fn ends the walk and is returned.
+// Walk calls fn for each batch from the one that holds from (or the start offset, if that is higher) on, up to maxOffset
+// or the end offset. h and batch are valid only during the call. The CRC is checked (record.Validate). An error of fn ends the walk and is returned.
 func (l *Log) Walk(from, maxOffset kafka.Offset, fn func(h *record.Header, batch []byte) error) error {
 	const chunk = 256 << 10
 	var buf []byte
 	for from < min(maxOffset, l.EndOffset()) {
 		slice, err := l.Read(from, chunk, maxOffset, true)
+		if start := l.StartOffset(); from < start {
+			slice.Close()
+			from = start // it moves while the walk goes on
+			continue
+		}
 		if err != nil {
 			return err
 		}
@@ -171,16 +176,24 @@ var notFound = Found{Offset: kafka.NoOffset, Timestamp: kafka.NoTimestamp, Epoch
 // OffsetForTimestamp finds the first record from the start offset on and below maxOffset whose timestamp is at or after
 // ts (ListOffsets). In a compressed batch the answer is its first offset with its largest timestamp: never too late.
 func (l *Log) OffsetForTimestamp(ts int64, maxOffset kafka.Offset) (Found, error) {
+	return lookAgain(l, func() (Found, error) { return l.offsetForTimestamp(ts, maxOffset) })
+}
+
+func (l *Log) offsetForTimestamp(ts int64, maxOffset kafka.Offset) (Found, error) {
 	for _, s := range *l.segments.Load() {
 		if s.next() <= l.StartOffset() {
+			continue
+		}
+		largest, err := s.largestTimestamp()
+		if err != nil {
+			return notFound, err
+		}
+		if largest < ts {
 			continue
 		}
 		_, times, err := s.indexes()
 		if err != nil {
 			return notFound, err
-		}
-		if s.largest.Load() < ts {
-			continue
 		}
 		found, err := l.findFrom(timeLookup(times, s.base, ts), min(maxOffset, s.next()), ts)
 		if err != nil || found.Offset != kafka.NoOffset {
@@ -243,16 +256,24 @@ func firstAt(h *record.Header, batch []byte, start kafka.Offset, ts int64) Found
 
 // MaxTimestamp finds the first record below maxOffset with the largest timestamp (ListOffsets -3, KIP-734).
 func (l *Log) MaxTimestamp(maxOffset kafka.Offset) (Found, error) {
+	return lookAgain(l, func() (Found, error) { return l.maxTimestamp(maxOffset) })
+}
+
+func (l *Log) maxTimestamp(maxOffset kafka.Offset) (Found, error) {
 	best, at := kafka.NoTimestamp, kafka.NoOffset
 	start := l.StartOffset()
 	for _, s := range *l.segments.Load() {
 		next := s.next()
-		_, times, err := s.indexes()
+		largest, err := s.largestTimestamp()
 		if err != nil {
 			return notFound, err
 		}
-		if next <= start || s.largest.Load() <= best {
+		if next <= start || largest <= best {
 			continue
+		}
+		_, times, err := s.indexes()
+		if err != nil {
+			return notFound, err
 		}
 		from := s.base
 		if n := len(times); n > 0 && next <= maxOffset {
