@@ -34,9 +34,7 @@ func (p *process) produce(ctx context.Context) error {
 		}
 		names, records := p.batch(values, size)
 		values += size
-		window <- struct{}{}
-		if p.until(p.cfg.Work) <= 0 {
-			<-window
+		if !p.enter(window) {
 			break
 		}
 		p.send(ctx, producer, partition, names, records, func() { <-window })
@@ -45,6 +43,21 @@ func (p *process) produce(ctx context.Context) error {
 		window <- struct{}{}
 	}
 	return nil
+}
+
+// enter waits for a place among the batches in flight; false if the work was over before.
+func (p *process) enter(window chan struct{}) bool {
+	select {
+	case window <- struct{}{}:
+		return true
+	default:
+	}
+	window <- struct{}{}
+	if p.until(p.cfg.Work) > 0 {
+		return true
+	}
+	<-window
+	return false
 }
 
 // batch makes size records, the first of which is number first+1 of this process.
@@ -70,14 +83,19 @@ func (p *process) send(ctx context.Context, to *client.Producer, partition int32
 			Idempotent: p.cfg.Idempotent, PID: id.ID, PEpoch: id.Epoch, Seq: sequence,
 		})
 	}
-	to.Send(ctx, batch, func(r client.Result) {
+	end := func(r client.Result) {
 		if began {
 			op.PID, op.PEpoch, op.Seq = r.Identity.ID, r.Identity.Epoch, r.Sequence
 			op.Offset, op.Retried = r.BaseOffset, r.Retried
 			p.rec.complete(op, r.Outcome, r.Err)
 		}
 		done()
-	})
+	}
+	if p.cfg.InFlight == 1 { // nothing to overlap with: wait here, which costs fewer switches
+		end(to.Produce(ctx, batch))
+		return
+	}
+	to.Send(ctx, batch, end)
 }
 
 // recordInit writes one attempt to get a producer id.

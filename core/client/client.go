@@ -164,11 +164,7 @@ func (c *Client) request(addr string, p purpose, req kmsg.Request, timeout time.
 	if err := conn.version(req); err != nil {
 		return nil, err
 	}
-	cl, err := conn.start(req, timeout)
-	if err != nil {
-		return nil, err
-	}
-	return cl.wait()
+	return conn.roundTrip(req, timeout)
 }
 
 // version sets the version of req.

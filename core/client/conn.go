@@ -53,16 +53,13 @@ func (e *transportError) in(op, target string) *Error {
 	return failed
 }
 
-// call is one request under way.
+// call is one request under way. It ends once: with its response, or when the connection breaks, which its own timer
+// does after its timeout.
 type call struct {
-	c       *conn
-	req     kmsg.Request
-	corr    int32
-	timeout time.Duration
-	began   time.Time
-	done    chan struct{} // closed when resp or err is set
-	resp    kmsg.Response
-	err     *transportError
+	req   kmsg.Request
+	corr  int32
+	end   func(kmsg.Response, *transportError) // must not block
+	timer *time.Timer
 }
 
 // conn is one connection to one broker. Requests are written in the order of start, responses come in that order.
@@ -113,42 +110,46 @@ func (c *conn) broken() bool {
 	return c.failure != nil
 }
 
-// start writes req, whose version is set, and returns without waiting for the response. The caller must call wait.
-func (c *conn) start(req kmsg.Request, timeout time.Duration) (*call, *transportError) {
-	cl := &call{c: c, req: req, timeout: timeout, began: time.Now(), done: make(chan struct{})}
+// start writes req, whose version is set, and returns without waiting for the response: end is called with it, from
+// another goroutine or before start returns. After an error end is not called. When the timeout passes the connection
+// breaks, since a late response to an abandoned request must not be taken for another's.
+func (c *conn) start(req kmsg.Request, timeout time.Duration, end func(kmsg.Response, *transportError)) *transportError {
 	if err := c.takeSlot(timeout); err != nil {
-		return nil, err
+		return err
 	}
-	c.writing.Lock()
-	defer c.writing.Unlock()
-	c.corr++
-	cl.corr = c.corr
-	c.buf = c.formatter.AppendRequest(c.buf[:0], req, cl.corr)
-	if err := c.enqueue(cl); err != nil {
-		return nil, err
-	}
-	c.nc.SetWriteDeadline(cl.began.Add(timeout))
-	if _, err := c.nc.Write(c.buf); err != nil {
-		c.fail(NameConnectionLost, fmt.Errorf("%s: write: %w", c.addr, err))
-	}
-	return cl, nil
-}
-
-// startUnanswered writes a request that the broker does not answer: a produce with acks=0.
-func (c *conn) startUnanswered(req kmsg.Request, timeout time.Duration) *transportError {
 	c.writing.Lock()
 	defer c.writing.Unlock()
 	c.corr++
 	c.buf = c.formatter.AppendRequest(c.buf[:0], req, c.corr)
+	if err := c.enqueue(&call{req: req, corr: c.corr, end: end}, timeout); err != nil {
+		return err
+	}
+	c.write()
+	return nil
+}
+
+// write sends the buffer. A write that blocks ends when a timer breaks the connection.
+func (c *conn) write() {
+	if _, err := c.nc.Write(c.buf); err != nil {
+		c.fail(NameConnectionLost, fmt.Errorf("%s: write: %w", c.addr, err))
+	}
+}
+
+// send writes a request that the broker does not answer: a produce with acks=0.
+func (c *conn) send(req kmsg.Request, timeout time.Duration) *transportError {
+	c.writing.Lock()
+	defer c.writing.Unlock()
 	if err := c.stopped(); err != nil {
 		return err
 	}
-	c.nc.SetWriteDeadline(time.Now().Add(timeout))
-	if _, err := c.nc.Write(c.buf); err != nil {
-		c.fail(NameConnectionLost, fmt.Errorf("%s: write: %w", c.addr, err))
-		return &transportError{sent: true, name: NameConnectionLost, err: err}
-	}
-	return nil
+	c.corr++
+	c.buf = c.formatter.AppendRequest(c.buf[:0], req, c.corr)
+	timer := time.AfterFunc(timeout, func() { c.failLate(req) })
+	c.write()
+	timer.Stop()
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return c.failure
 }
 
 func (c *conn) takeSlot(timeout time.Duration) *transportError {
@@ -170,14 +171,20 @@ func (c *conn) takeSlot(timeout time.Duration) *transportError {
 }
 
 // enqueue makes cl the youngest request in flight, unless the connection is broken.
-func (c *conn) enqueue(cl *call) *transportError {
+func (c *conn) enqueue(cl *call, timeout time.Duration) *transportError {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	if c.failure != nil {
 		return c.failure.before()
 	}
+	cl.timer = time.AfterFunc(timeout, func() { c.failLate(cl.req) })
 	c.flight = append(c.flight, cl)
 	return nil
+}
+
+// failLate breaks the connection because nobody answered req in time.
+func (c *conn) failLate(req kmsg.Request) {
+	c.fail(NameTimedOut, fmt.Errorf("%s: %s: %w", c.addr, kmsg.NameForKey(req.Key()), errTimedOut))
 }
 
 // stopped is why nothing can be sent; nil while the connection works.
@@ -195,53 +202,39 @@ func (e *transportError) before() *transportError {
 	return &transportError{name: NameNotSent, err: e.err}
 }
 
-// wait returns the response. When the request's timeout passes it breaks the connection: a late response to an
-// abandoned request must not be taken for another's.
-func (cl *call) wait() (kmsg.Response, *transportError) {
-	select {
-	case <-cl.done:
-		return cl.resp, cl.err
-	default:
-	}
-	timer := time.NewTimer(cl.timeout - time.Since(cl.began))
-	defer timer.Stop()
-	select {
-	case <-cl.done:
-	case <-timer.C:
-		cl.c.fail(NameTimedOut, fmt.Errorf("%s: %s: %w", cl.c.addr, kmsg.NameForKey(cl.req.Key()), errTimedOut))
-		<-cl.done
-	}
-	return cl.resp, cl.err
-}
-
 // roundTrip sends req in its version and waits.
-func (c *conn) roundTrip(req kmsg.Request, timeout time.Duration) (kmsg.Response, error) {
-	cl, err := c.start(req, timeout)
+func (c *conn) roundTrip(req kmsg.Request, timeout time.Duration) (kmsg.Response, *transportError) {
+	type ending struct {
+		resp kmsg.Response
+		err  *transportError
+	}
+	ended := make(chan ending, 1)
+	err := c.start(req, timeout, func(resp kmsg.Response, err *transportError) { ended <- ending{resp, err} })
 	if err != nil {
 		return nil, err
 	}
-	resp, err := cl.wait()
-	if err != nil {
-		return nil, err
-	}
-	return resp, nil
+	e := <-ended
+	return e.resp, e.err
 }
 
 // fail breaks the connection: all that is in flight ends as sent and unanswered. The first failure counts.
 func (c *conn) fail(name string, err error) {
 	c.mu.Lock()
-	defer c.mu.Unlock()
 	if c.failure != nil {
+		c.mu.Unlock()
 		return
 	}
-	c.failure = &transportError{sent: true, name: name, err: err}
+	failure := &transportError{sent: true, name: name, err: err}
+	c.failure = failure
 	c.nc.Close()
 	close(c.down)
-	for _, cl := range c.flight {
-		cl.err = c.failure
-		close(cl.done)
-	}
+	flight := c.flight
 	c.flight = nil
+	c.mu.Unlock()
+	for _, cl := range flight {
+		cl.timer.Stop()
+		cl.end(nil, failure)
+	}
 }
 
 // readResponses runs until the connection breaks.
@@ -277,24 +270,42 @@ func readFrame(r *bufio.Reader) ([]byte, error) {
 // answer gives a response to the oldest request in flight.
 func (c *conn) answer(frame []byte) error {
 	corr := int32(binary.BigEndian.Uint32(frame))
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	if c.failure != nil {
-		return c.failure
+	cl, err := c.oldest(corr)
+	if err != nil {
+		return err
 	}
-	if len(c.flight) == 0 || c.flight[0].corr != corr {
-		return fmt.Errorf("response %d, which is not to the oldest of %d requests in flight", corr, len(c.flight))
-	}
-	cl := c.flight[0]
 	resp, err := decode(cl.req, frame[4:])
 	if err != nil {
 		return fmt.Errorf("response to %s %d: %w", kmsg.NameForKey(cl.req.Key()), cl.req.GetVersion(), err)
 	}
-	c.flight = c.flight[1:]
-	cl.resp = resp
-	close(cl.done)
+	if !c.dequeue(cl) {
+		return errClosed // it broke meanwhile, and cl has ended with it
+	}
+	cl.timer.Stop()
 	<-c.slots
+	cl.end(resp, nil)
 	return nil
+}
+
+// oldest is the request that a response with this number must belong to.
+func (c *conn) oldest(corr int32) (*call, error) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if len(c.flight) == 0 || c.flight[0].corr != corr {
+		return nil, fmt.Errorf("response %d, which is not to the oldest of %d requests in flight", corr, len(c.flight))
+	}
+	return c.flight[0], nil
+}
+
+// dequeue takes the oldest request out of flight; false if the connection broke.
+func (c *conn) dequeue(cl *call) bool {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if len(c.flight) == 0 || c.flight[0] != cl {
+		return false
+	}
+	c.flight = c.flight[1:]
+	return true
 }
 
 // decode reads the response to req: header tags of flexible versions, then the body. The response of ApiVersions has

@@ -162,19 +162,19 @@ func TestRequestsArePipelined(t *testing.T) {
 	c, terr := dial(addr, "test", time.Second)
 	require.Nil(t, terr)
 	defer c.fail(NameConnectionLost, errClosed)
-	var calls []*call
+	answers := make(chan int64, 3)
 	for range 3 {
 		req := kmsg.NewPtrInitProducerIDRequest()
 		req.Version = 4
-		cl, terr := c.start(req, 10*time.Second)
+		terr := c.start(req, 10*time.Second, func(resp kmsg.Response, terr *transportError) {
+			assert.Nil(t, terr)
+			answers <- resp.(*kmsg.InitProducerIDResponse).ProducerID
+		})
 		require.Nil(t, terr)
-		calls = append(calls, cl)
 	}
 	<-release // the server had all three before it answered one
-	for i, cl := range calls {
-		resp, terr := cl.wait()
-		require.Nil(t, terr)
-		assert.Equal(t, int64(i+1), resp.(*kmsg.InitProducerIDResponse).ProducerID)
+	for i := range int64(3) {
+		assert.Equal(t, i+1, <-answers)
 	}
 }
 
@@ -193,23 +193,23 @@ func TestInFlightIsBounded(t *testing.T) {
 		r.Version = 4
 		return r
 	}
+	lost := make(chan *transportError, connInFlightMax)
 	for range connInFlightMax {
-		_, terr := c.start(req(), time.Hour)
-		require.Nil(t, terr)
+		require.Nil(t, c.start(req(), time.Hour, func(_ kmsg.Response, terr *transportError) { lost <- terr }))
 	}
-	_, terr = c.start(req(), time.Millisecond)
+	terr = c.start(req(), time.Millisecond, nil)
 	require.NotNil(t, terr)
 	assert.False(t, terr.sent)
 	assert.ErrorContains(t, terr, "64 requests wait")
 	end := make(chan *transportError)
-	go func() {
-		_, terr := c.start(req(), time.Hour)
-		end <- terr
-	}()
+	go func() { end <- c.start(req(), time.Hour, nil) }()
 	c.fail(NameConnectionLost, errClosed)
 	terr = <-end
 	require.NotNil(t, terr)
 	assert.False(t, terr.sent)
+	for range connInFlightMax {
+		assert.True(t, (<-lost).sent)
+	}
 }
 
 func TestABrokenConnectionIsReplaced(t *testing.T) {

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"sync"
 	"time"
 
 	"github.com/twmb/franz-go/pkg/kmsg"
@@ -81,16 +82,15 @@ func (c *Client) Fetch(ctx context.Context, cfg FetchConfig, positions []Positio
 		}
 		groups = addToGroup(groups, at, i)
 	}
-	done := make(chan struct{})
+	if len(groups) == 1 {
+		c.fetchFrom(cfg, groups[0], out)
+		return out
+	}
+	var all sync.WaitGroup
 	for _, g := range groups {
-		go func() {
-			c.fetchFrom(cfg, g, out)
-			done <- struct{}{}
-		}()
+		all.Go(func() { c.fetchFrom(cfg, g, out) })
 	}
-	for range groups {
-		<-done
-	}
+	all.Wait()
 	return out
 }
 
@@ -149,11 +149,7 @@ func (c *Client) fetchRequest(cfg FetchConfig, g *fetchGroup, out []Fetched) (*k
 		}
 		appendFetchPartition(req, &out[index], g.leaders[i], cfg.PartitionBytes)
 	}
-	cl, err := conn.start(req, c.cfg.RequestTimeout+cfg.MaxWait)
-	if err != nil {
-		return nil, err
-	}
-	resp, err := cl.wait()
+	resp, err := conn.roundTrip(req, c.cfg.RequestTimeout+cfg.MaxWait)
 	if err != nil {
 		return nil, err
 	}

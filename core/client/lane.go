@@ -24,6 +24,7 @@ type batch struct {
 	bytes    []byte // encoded at the first attempt, the same for all
 
 	inFlight bool
+	settled  bool // it has its outcome
 	attempts int
 	left     int  // attempts of which a byte may have left
 	doubtful bool // an attempt ended without a definite answer
@@ -36,8 +37,8 @@ type answer struct {
 	err        *Error
 }
 
-// lane carries the batches of one producer to one partition, in order. One goroutine runs while there are batches
-// and owns everything but the queue. After a failure it lets all that is in flight come home, pauses, and begins
+// lane carries the batches of one producer to one partition, in order. One goroutine works on it while there are batches
+// (a caller who waits for the outcome does so itself, which saves switches) and owns everything but the queue. After a failure it lets all that is in flight come home, pauses, and begins
 // again at the oldest batch without outcome, so that a retry never overtakes or is overtaken.
 type lane struct {
 	p       *Producer
@@ -57,42 +58,49 @@ type lane struct {
 	void     bool  // identity is given up: what was sent under it is settled by its next answer
 }
 
-func (l *lane) add(b *batch) {
+// add puts a batch at the end of the queue. It reports that nobody works on the lane: the caller must see to run.
+func (l *lane) add(b *batch) (idle bool) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	l.queue = append(l.queue, b)
 	if !l.running {
 		l.running = true
-		go l.run()
-		return
+		return true
 	}
 	select {
 	case l.wake <- struct{}{}:
 	default:
 	}
+	return false
 }
 
-func (l *lane) run() {
+// run works on the lane until it is empty, or until own has its outcome: then another goroutine takes over what is left.
+func (l *lane) run(own *batch) {
 	for {
 		l.fill()
-		if l.inFlight == 0 {
-			if l.rewind {
-				l.rewind = false
-				pause(context.Background(), l.p.c.cfg.backoff(max(l.failures, 1)))
-				continue
-			}
-			if l.stopIfEmpty() {
-				return
-			}
-			continue
+		switch {
+		case l.stopIfEmpty():
+			return
+		case own != nil && own.settled:
+			go l.run(nil)
+			return
+		case l.inFlight > 0:
+			l.await()
+		case l.rewind:
+			l.rewind = false
+			pause(context.Background(), l.p.c.cfg.backoff(max(l.failures, 1)))
 		}
-		select {
-		case a := <-l.answers:
-			l.inFlight--
-			a.b.inFlight = false
-			l.settle(a)
-		case <-l.wake:
-		}
+	}
+}
+
+// await waits for the end of an attempt, or for a batch to send.
+func (l *lane) await() {
+	select {
+	case a := <-l.answers:
+		l.inFlight--
+		a.b.inFlight = false
+		l.settle(a)
+	case <-l.wake:
 	}
 }
 
@@ -162,20 +170,19 @@ func (l *lane) send(b *batch) *Error {
 	if l.p.cfg.Acks == kafka.AcksNone {
 		return l.sendUnanswered(b, conn, req, timeout)
 	}
-	cl, terr := conn.start(req, timeout)
+	terr = conn.start(req, timeout, func(resp kmsg.Response, terr *transportError) { l.answers <- l.ended(b, resp, terr, at) })
 	if terr != nil {
 		return terr.in("produce", l.tp.String())
 	}
 	b.left++
 	b.inFlight = true
 	l.inFlight++
-	go func() { l.answers <- l.await(b, cl, at) }()
 	return nil
 }
 
 // sendUnanswered ends a batch of acks=0: nobody will ever say what became of it.
 func (l *lane) sendUnanswered(b *batch, conn *conn, req kmsg.Request, timeout time.Duration) *Error {
-	if terr := conn.startUnanswered(req, timeout); terr != nil {
+	if terr := conn.send(req, timeout); terr != nil {
 		if terr.sent {
 			b.left++
 		}
@@ -250,10 +257,9 @@ func (l *lane) request(b *batch, timeout time.Duration) kmsg.Request {
 	return req
 }
 
-// await turns the response into an answer.
-func (l *lane) await(b *batch, cl *call, at leader) answer {
+// ended turns the end of a request into an answer.
+func (l *lane) ended(b *batch, resp kmsg.Response, terr *transportError, at leader) answer {
 	target := l.tp.String()
-	resp, terr := cl.wait()
 	if terr != nil {
 		l.p.c.stale(l.tp, at.generation)
 		return answer{b: b, err: terr.in("produce", target)}
@@ -388,6 +394,7 @@ func disowned(code kafka.ErrorCode) bool {
 
 // resolve gives b its outcome.
 func (l *lane) resolve(b *batch, outcome Outcome, baseOffset int64, err *Error) {
+	b.settled = true
 	l.mu.Lock()
 	for i, q := range l.queue {
 		if q == b {

@@ -142,32 +142,57 @@ type Batch struct {
 // outcome within the delivery timeout.
 func (p *Producer) Produce(ctx context.Context, b Batch) Result {
 	end := make(chan Result, 1)
-	p.Send(ctx, b, func(r Result) { end <- r })
+	queued, err := p.accept(ctx, b, func(r Result) { end <- r })
+	if err != nil {
+		return refused(b, err)
+	}
+	if l := p.lane(b.tp()); l.add(queued) {
+		l.run(queued)
+	}
 	return <-end
 }
 
 // Send hands one batch over and returns; done is called once with the outcome, from another goroutine, and must not
 // block. It waits while pendingMax batches have no outcome.
 func (p *Producer) Send(ctx context.Context, b Batch, done func(Result)) {
-	tp := kafka.TopicPartition{Topic: b.Topic, Partition: b.Partition}
-	refuse := func(err error) {
-		done(Result{Outcome: Failed, BaseOffset: -1, Identity: NoIdentity, Sequence: -1, Err: unsent("produce", tp.String(), NameNotSent, err)})
-	}
-	if len(b.Records) == 0 {
-		refuse(errors.New("no records"))
+	queued, err := p.accept(ctx, b, done)
+	if err != nil {
+		done(refused(b, err))
 		return
+	}
+	if l := p.lane(b.tp()); l.add(queued) {
+		go l.run(nil)
+	}
+}
+
+// accept waits for a place.
+func (p *Producer) accept(ctx context.Context, b Batch, done func(Result)) (*batch, error) {
+	if len(b.Records) == 0 {
+		return nil, errors.New("no records")
 	}
 	select {
 	case p.slots <- struct{}{}:
 	case <-ctx.Done():
-		refuse(ctx.Err())
-		return
+		return nil, ctx.Err()
 	}
-	p.lane(tp).add(&batch{
-		records: stamped(b.Records), began: b.Began, deadline: time.Now().Add(p.cfg.DeliveryTimeout),
+	now := time.Now()
+	return &batch{
+		records: stamped(b.Records, now), began: b.Began, deadline: now.Add(p.cfg.DeliveryTimeout),
 		identity: NoIdentity, sequence: kafka.NoSequence,
 		done: func(r Result) { <-p.slots; done(r) },
-	})
+	}, nil
+}
+
+// refused is the result of a batch that was not accepted.
+func refused(b Batch, err error) Result {
+	return Result{
+		Outcome: Failed, BaseOffset: kafka.NoOffset, Identity: NoIdentity, Sequence: kafka.NoSequence,
+		Err: unsent("produce", b.tp().String(), NameNotSent, err),
+	}
+}
+
+func (b *Batch) tp() kafka.TopicPartition {
+	return kafka.TopicPartition{Topic: b.Topic, Partition: b.Partition}
 }
 
 // Flush waits until every batch has its outcome, or ctx ends.
@@ -192,12 +217,11 @@ func (p *Producer) Flush(ctx context.Context) error {
 }
 
 // stamped copies the records and gives those without a timestamp the present time, once for all attempts.
-func stamped(records []Record) []Record {
-	now := time.Now().UnixMilli()
+func stamped(records []Record, now time.Time) []Record {
 	out := append([]Record(nil), records...)
 	for i := range out {
 		if out[i].Timestamp == 0 {
-			out[i].Timestamp = now
+			out[i].Timestamp = now.UnixMilli()
 		}
 	}
 	return out

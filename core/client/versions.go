@@ -49,9 +49,9 @@ func (c *conn) negotiate() error {
 		req := kmsg.NewPtrApiVersionsRequest()
 		req.Version = v
 		req.ClientSoftwareName, req.ClientSoftwareVersion = "trialog", "1"
-		answer, err := c.roundTrip(req, c.dialTimeout)
-		if err != nil {
-			return err
+		answer, failed := c.roundTrip(req, c.dialTimeout)
+		if failed != nil {
+			return failed
 		}
 		resp := answer.(*kmsg.ApiVersionsResponse)
 		code := kafka.ErrorCode(resp.ErrorCode)
