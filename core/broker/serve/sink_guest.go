@@ -8,7 +8,8 @@ import (
 	"sync/atomic"
 )
 
-const directMin = 1 << 30
+// directMin is as in sink_native.go; nothing is sent directly here.
+const directMin = 32 << 10
 
 // direct sends file bytes without copying them through this process; here there
 // is no such way.
