@@ -1,0 +1,205 @@
+package court
+
+import (
+	"context"
+	"encoding/json"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"sync"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"trialog/checker/court/experiment"
+	"trialog/checker/history"
+	"trialog/netsim/guest"
+)
+
+const theExperiment = "../../experiments/001-acked-records-survive-a-crash"
+
+// built is a directory with trialog and trialog.wasm of one source, made once for all tests of this package.
+var built = sync.OnceValues(func() (string, error) {
+	dir, err := os.MkdirTemp("", "trialog-court-test-*")
+	if err != nil {
+		return "", err
+	}
+	builtDir = dir
+	mark := "-X main.source=" + SourceMark + strings.Repeat("5", 64)
+	build := exec.Command("go", "build", "-trimpath", "-ldflags", mark, "-o", filepath.Join(dir, "trialog"), "trialog/cmd/trialog")
+	build.Stderr = os.Stderr
+	if err := build.Run(); err != nil {
+		return dir, err
+	}
+	return dir, guest.Build(context.Background(), guest.Options{
+		Package: "trialog/cmd/trialog", Out: filepath.Join(dir, "trialog.wasm"), LDFlags: mark,
+	})
+})
+
+var builtDir string
+
+func TestMain(m *testing.M) {
+	code := m.Run()
+	if builtDir != "" {
+		os.RemoveAll(builtDir)
+	}
+	os.Exit(code)
+}
+
+// program is a built trialog; a test that runs it costs seconds.
+func program(t *testing.T) string {
+	t.Helper()
+	if testing.Short() {
+		t.Skip("builds the program and runs it")
+	}
+	dir, err := built()
+	require.NoError(t, err)
+	return filepath.Join(dir, "trialog")
+}
+
+func absolute(t *testing.T, path string) string {
+	t.Helper()
+	abs, err := filepath.Abs(path)
+	require.NoError(t, err)
+	return abs
+}
+
+// trialog runs the program and returns what it printed and its exit code.
+func trialog(t *testing.T, dir string, env []string, args ...string) (stdout, stderr string, code int) {
+	t.Helper()
+	var out, errs strings.Builder
+	cmd := exec.Command(program(t), args...)
+	cmd.Dir, cmd.Env = dir, append(os.Environ(), env...)
+	cmd.Stdout, cmd.Stderr = &out, &errs
+	if err := cmd.Run(); err != nil {
+		require.NotNil(t, cmd.ProcessState, "%v", err)
+	}
+	return out.String(), errs.String(), cmd.ProcessState.ExitCode()
+}
+
+// One seed is one execution, whatever surrounds it.
+func TestSimulatedRunsRepeat(t *testing.T) {
+	exp := absolute(t, theExperiment)
+	hash := func(seed string, env ...string) string {
+		dir := t.TempDir()
+		out, errs, code := trialog(t, dir, env, "run", exp, "--cell", "powercut-flush", "--seed", seed, "--json")
+		require.Zero(t, code, errs)
+		var r Run
+		require.NoError(t, json.Unmarshal([]byte(out), &r))
+		require.Len(t, r.TraceHash, 32)
+		require.DirExists(t, filepath.Join(dir, r.Dir))
+		return r.TraceHash
+	}
+	want := hash("7")
+	require.Equal(t, want, hash("7", "GOMAXPROCS=1", "TZ=Pacific/Auckland"))
+	require.Equal(t, want, hash("7", "GOMAXPROCS=16", "SOMETHING=else", "LANG=tr_TR.UTF-8"))
+	require.NotEqual(t, want, hash("8"))
+}
+
+func sims(t *testing.T) (*Sim, *experiment.Experiment) {
+	t.Helper()
+	s, err := NewSim(t.Context(), program(t)+".wasm", strings.Repeat("5", 64))
+	require.NoError(t, err)
+	t.Cleanup(func() { s.Close(context.Background()) })
+	e, err := experiment.Load("", theExperiment)
+	require.NoError(t, err)
+	return s, e
+}
+
+// A rule that is off changes neither the faults nor what the clients try to do.
+func TestARuleOffLeavesPlanAndWorkload(t *testing.T) {
+	s, e := sims(t)
+	cell, err := e.Cell("kill")
+	require.NoError(t, err)
+	sound, err := s.Run(t.Context(), &Case{Experiment: e, Cell: cell, Seed: 3})
+	require.NoError(t, err)
+	mutant, err := s.Run(t.Context(), &Case{Experiment: e, Cell: cell, Seed: 3, RulesOff: []string{"producers.detect-duplicates"}})
+	require.NoError(t, err)
+	require.Equal(t, sound.Plan, mutant.Plan)
+	require.NotEqual(t, sound.ID, mutant.ID)
+	a, b := firstProduces(t, sound), firstProduces(t, mutant)
+	require.Equal(t, a, b)
+}
+
+// firstProduces is what each producer tried first, before the first fault.
+func firstProduces(t *testing.T, r *Run) map[string][]string {
+	t.Helper()
+	ops, err := history.Read(strings.NewReader(string(r.History)))
+	require.NoError(t, err)
+	first := map[string][]string{}
+	for _, op := range ops {
+		if op.Type == history.Invoke && op.F == history.Produce && len(first[op.Proc]) < 10 {
+			first[op.Proc] = append(first[op.Proc], strings.Join(op.Values, " ")+" to "+string('0'+rune(op.Partition)))
+		}
+	}
+	require.Len(t, first, 4)
+	return first
+}
+
+func TestGuestOfAnotherSourceIsRefused(t *testing.T) {
+	_, err := NewSim(t.Context(), program(t)+".wasm", strings.Repeat("6", 64))
+	require.ErrorContains(t, err, "was built from source 555555555555, this program from 666666666666: run make build")
+	_, err = NewSim(t.Context(), "none.wasm", "")
+	require.ErrorContains(t, err, "court: guest: open none.wasm")
+}
+
+func TestReplay(t *testing.T) {
+	dir := t.TempDir()
+	_, errs, code := trialog(t, dir, nil, "run", absolute(t, theExperiment), "--seed", "2", "--out", "stored")
+	require.Zero(t, code, errs)
+
+	out, errs, code := trialog(t, dir, nil, "replay", "stored", "--until", "3s")
+	require.Zero(t, code, errs)
+	require.Regexp(t, `(?m)^ +0\.\d+s   c1  \[.*init-producer-id -> ok pid=`, out)
+	require.Regexp(t, `(?m)^trace [0-9a-f]{32}, as stored$`, out)
+	require.NotContains(t, errs, "warning")
+
+	// A run that went another way is told apart, with the first difference.
+	stored, err := ReadDir(filepath.Join(dir, "stored"))
+	require.NoError(t, err)
+	stored.TraceHash, stored.Guest = strings.Repeat("0", 32), strings.Repeat("7", 64)
+	stored.Faults[0].Text = "kill b1 harder"
+	require.NoError(t, stored.WriteDir(filepath.Join(dir, "stored")))
+	_, errs, code = trialog(t, dir, nil, "replay", "stored")
+	require.Equal(t, 3, code)
+	require.Contains(t, errs, "is built from another source than the stored run's guest")
+	require.Contains(t, errs, "kill b1 harder")
+	require.Contains(t, errs, "two replays agree: the guest or the simulator is not the stored run's")
+}
+
+// A mutant is convicted with witnesses, and the program says so with its exit code.
+func TestAMutantIsConvicted(t *testing.T) {
+	dir := t.TempDir()
+	out, errs, code := trialog(t, dir, nil, "swarm", absolute(t, theExperiment), "--mutant", "broker.ack-after-append", "--seeds", "1..20")
+	require.Equal(t, 1, code, errs)
+	require.Contains(t, out, "--mutant broker.ack-after-append")
+	kept, err := filepath.Glob(filepath.Join(dir, "runs", "*"))
+	require.NoError(t, err)
+	require.Len(t, kept, 1)
+	r, err := ReadDir(kept[0])
+	require.NoError(t, err)
+	require.Equal(t, Invalid, r.Verdict.Result)
+	require.GreaterOrEqual(t, len(r.Verdict.Anomalies[0].Witnesses), 2)
+}
+
+func TestRealRun(t *testing.T) {
+	w := &Real{Binary: program(t), Command: "trialog", Scale: RealScale / 2}
+	e, err := experiment.Load("", theExperiment)
+	require.NoError(t, err)
+	cell, err := e.Cell("kill")
+	require.NoError(t, err)
+	r, err := w.Run(t.Context(), &Case{Experiment: e, Cell: cell, Seed: 1})
+	require.NoError(t, err)
+	require.Equal(t, Valid, r.Result, r.Verdict)
+	require.NotEmpty(t, r.Faults)
+	require.Greater(t, r.Operations, 100)
+	require.NotEmpty(t, r.Events)
+
+	cut, err := e.Cell("powercut-flush")
+	require.NoError(t, err)
+	r, err = w.Run(t.Context(), &Case{Experiment: e, Cell: cut, Seed: 1})
+	require.NoError(t, err)
+	require.True(t, r.Verdict.NotExpressible())
+	require.Equal(t, Unknown, r.Result)
+}
