@@ -13,6 +13,7 @@ import (
 type brute struct {
 	items []bruteItem
 	dead  map[string]bool
+	seen  int64 // no operation shows anything at or above it, so that what need not happen there does not
 }
 
 type bruteItem struct {
@@ -20,6 +21,7 @@ type bruteItem struct {
 	call, ret int64
 	optional  bool
 	copied    bool
+	again     bool // the item before it is the same: it comes first
 }
 
 func newBrute(ops []history.Operation) *brute {
@@ -28,6 +30,12 @@ func newBrute(ops []history.Operation) *brute {
 		op := &ops[i]
 		if op.Invoke.F == history.InitProducerID {
 			continue
+		}
+		if op.Complete != nil {
+			b.seen = max(b.seen, op.Complete.Offset+int64(len(op.Invoke.Values)), op.Complete.HW)
+			for _, rec := range op.Complete.Records {
+				b.seen = max(b.seen, rec.Offset+1)
+			}
 		}
 		if op.Invoke.F != history.Produce {
 			if op.Complete != nil {
@@ -43,11 +51,11 @@ func newBrute(ops []history.Operation) *brute {
 		case history.Fail:
 			continue
 		}
-		for range copiesMax {
+		for i := range copiesMax {
 			if !mayCopy(op) {
 				break
 			}
-			b.items = append(b.items, bruteItem{op: op, call: op.Call, ret: history.Forever, optional: true, copied: true})
+			b.items = append(b.items, bruteItem{op: op, call: op.Call, ret: history.Forever, optional: true, copied: true, again: i > 0})
 		}
 	}
 	return b
@@ -70,10 +78,12 @@ func (b *brute) search(done uint64, log []string) bool {
 		return false
 	}
 	for i := range b.items {
-		if it := &b.items[i]; done&(1<<i) == 0 && it.call <= bound {
-			if next, ok := it.apply(log); ok && b.search(done|1<<i, next) {
-				return true
-			}
+		it := &b.items[i]
+		if done&(1<<i) != 0 || it.call > bound || it.again && done&(1<<(i-1)) == 0 || it.optional && int64(len(log)) >= b.seen {
+			continue
+		}
+		if next, ok := it.apply(log); ok && b.search(done|1<<i, next) {
+			return true
 		}
 	}
 	b.dead[key] = true
