@@ -177,7 +177,6 @@ func (f *courtFlags) runDir(r *court.Run) string {
 	return filepath.Join("runs", r.ID)
 }
 
-
 // exitAs ends the command with the code of a result.
 func exitAs(r court.Result) error {
 	if code := court.ExitCode(r); code != exitOK {

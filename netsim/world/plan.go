@@ -2,7 +2,8 @@ package world
 
 import (
 	"fmt"
-	"sort"
+	"maps"
+	"slices"
 	"strings"
 	"time"
 
@@ -411,11 +412,4 @@ func (w *world) groups(groups [][]string) ([][]string, error) {
 	return out, nil
 }
 
-func sortedKeys(m map[string][]byte) []string {
-	keys := make([]string, 0, len(m))
-	for k := range m { // sorted before use
-		keys = append(keys, k)
-	}
-	sort.Strings(keys)
-	return keys
-}
+func sortedKeys(m map[string][]byte) []string { return slices.Sorted(maps.Keys(m)) }

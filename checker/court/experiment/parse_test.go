@@ -102,7 +102,7 @@ func TestParseRefuses(t *testing.T) {
 		{"bad kind", "profile=kill", "kinds=mess", `there is no fault "mess"`},
 		{"bad weight", "profile=kill", "kinds=kill:x", `x:18: plan generate "kinds=kill:x": strconv.Atoi: parsing "x": invalid syntax`},
 		{"bad window", "to=16s", "to=soon", `x:18: plan generate "to=soon": time: invalid duration "soon"`},
-		{"no profile", "profile=kill ", "", `x:18: plan generate "from=3s to=16s": want profile=NAME or kinds=KIND,...`},
+		{"no profile", "profile=kill ", "", `x:18: plan generate "from=3s to=16s": want kinds=KIND,... or profile=NAME`},
 		{"bad seeds", "seeds   40", "seeds   0", `x:19: seeds "0": want a number from 1 up`},
 		{"bad expectation", "expect  valid", "expect  fine", "x:21: \"fine\" is no expectation: want `valid`, `documented-loss unflushed in >= N% of seeds` or `invalid [CLASS,...] within N seeds`"},
 		{"cell expects invalid", "expect  valid", "expect  invalid within 5 seeds", "x:17: cell kill expects invalid: that is for mutants"},

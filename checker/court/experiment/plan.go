@@ -36,7 +36,7 @@ func generator(words []string) (nemesis.Spec, error) {
 		}
 	}
 	if (s.Profile == "") == (len(s.Faults) == 0) {
-		return s, fmt.Errorf("plan generate %q: want profile=NAME or kinds=KIND,...", strings.Join(words, " "))
+		return s, fmt.Errorf("plan generate %q: want kinds=KIND,... or profile=NAME", strings.Join(words, " "))
 	}
 	return s, nil
 }
