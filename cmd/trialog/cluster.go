@@ -35,6 +35,20 @@ func (f *clusterFlags) client() (*client.Client, error) {
 	})
 }
 
+// command completes c: its flags, and a client around what it does.
+func (f *clusterFlags) command(c *cobra.Command, do func(cl *client.Client, args []string) error) *cobra.Command {
+	f.add(c)
+	c.RunE = func(_ *cobra.Command, args []string) error {
+		cl, err := f.client()
+		if err != nil {
+			return err
+		}
+		defer cl.Close()
+		return do(cl, args)
+	}
+	return c
+}
+
 // outcome gives a client's error the exit code of its outcome.
 func outcome(err error) error {
 	if err == nil {

@@ -37,28 +37,21 @@ until it is stopped, unless --exit-at-end or --max-messages ends it.
 Exit codes: 0 done; 1 no answer of the cluster within --timeout, an offset that does not exist, damaged records; 3 usage.`,
 		Example: `  trialog consume orders --offset earliest --exit-at-end --key-separator :`,
 		Args:    cobra.ExactArgs(1),
-		RunE:    func(c *cobra.Command, args []string) error { return runConsume(c, args[0], f) },
 	}
-	f.add(c)
 	c.Flags().Int32Var(&f.partition, "partition", -1, "read this partition only")
 	c.Flags().StringVar(&f.offset, "offset", "latest", "where to begin: earliest, latest or a number (in each partition)")
 	c.Flags().StringVar(&f.separator, "key-separator", "", "print keys too, and this behind them")
 	c.Flags().Int64Var(&f.maxMessages, "max-messages", -1, "end after so many; -1: no limit")
 	c.Flags().BoolVar(&f.exitAtEnd, "exit-at-end", false, "end where the partitions ended when it began")
 	c.Flags().BoolVar(&f.committed, "read-committed", false, "leave out records of open transactions")
-	return c
+	return f.command(c, func(cl *client.Client, args []string) error { return runConsume(c, cl, args[0], f) })
 }
 
-func runConsume(c *cobra.Command, topic string, f consumeFlags) error {
+func runConsume(c *cobra.Command, cl *client.Client, topic string, f consumeFlags) error {
 	from, err := parseOffset(f.offset)
 	if err != nil {
 		return err
 	}
-	cl, err := f.client()
-	if err != nil {
-		return err
-	}
-	defer cl.Close()
 	r := &reader{f: f, c: c, out: bufio.NewWriter(c.OutOrStdout()), ends: map[int32]int64{}, progress: newProgress(os.Stdout, "records")}
 	defer r.progress.end()
 	r.consumer = cl.NewConsumer(client.FetchConfig{ReadCommitted: f.committed})

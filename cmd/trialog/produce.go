@@ -47,28 +47,21 @@ Exit codes: 0 every record was acknowledged (with --acks 0: sent); 1 a record wa
 record is unknown; 3 usage. Nothing more is read after the first failure.`,
 		Example: `  printf 'k1:hello\nk2:world\n' | trialog produce greetings --key-separator :`,
 		Args:    cobra.ExactArgs(1),
-		RunE: func(c *cobra.Command, args []string) error {
-			if !c.Flags().Changed("idempotent") {
-				f.idempotent = f.acks == -1
-			}
-			return runProduce(c, args[0], f)
-		},
 	}
-	f.add(c)
 	c.Flags().Int32Var(&f.partition, "partition", -1, "send everything to this partition")
 	c.Flags().StringVar(&f.separator, "key-separator", "", "what stands between key and value; without it records have no key")
 	c.Flags().Var(&f.acks, "acks", "all, 1 or 0")
 	c.Flags().BoolVar(&f.idempotent, "idempotent", false, "let the broker recognise retries (default: with --acks all)")
 	c.Flags().IntVar(&f.retries, "retries", -1, "attempts after the first; -1: until an outcome or 30s")
-	return c
+	return f.command(c, func(cl *client.Client, args []string) error {
+		if !c.Flags().Changed("idempotent") {
+			f.idempotent = f.acks == -1
+		}
+		return runProduce(c, cl, args[0], f)
+	})
 }
 
-func runProduce(c *cobra.Command, topic string, f produceFlags) error {
-	cl, err := f.client()
-	if err != nil {
-		return err
-	}
-	defer cl.Close()
+func runProduce(c *cobra.Command, cl *client.Client, topic string, f produceFlags) error {
 	producer, err := cl.NewProducer(client.ProducerConfig{Acks: int16(f.acks), Idempotent: f.idempotent, Retries: f.retries})
 	if err != nil {
 		return err

@@ -35,64 +35,46 @@ func topicCreate() *cobra.Command {
 		Short:   "create a topic",
 		Example: `  trialog topic create orders --partitions 3 --config retention.ms=86400000`,
 		Args:    cobra.ExactArgs(1),
-		RunE: func(c *cobra.Command, args []string) error {
-			t.Name = args[0]
-			for _, s := range settings {
-				name, value, ok := strings.Cut(s, "=")
-				if !ok || name == "" {
-					return fmt.Errorf("topic create: --config %q is not key=value", s)
-				}
-				t.Config = append(t.Config, client.ConfigPair{Name: name, Value: value})
-			}
-			cl, err := f.client()
-			if err != nil {
-				return err
-			}
-			defer cl.Close()
-			if err := cl.CreateTopic(c.Context(), t); err != nil {
-				return outcome(err)
-			}
-			if f.json {
-				return describeJSON(c, cl, t.Name)
-			}
-			return nil
-		},
 	}
-	f.add(c)
 	c.Flags().Int32Var(&t.Partitions, "partitions", 0, "number of partitions; 0: the broker's default")
 	c.Flags().Int16Var(&t.ReplicationFactor, "replication-factor", 0, "copies of each partition; 0: the broker's default")
 	c.Flags().StringArrayVar(&settings, "config", nil, "key=value, a setting of the topic; repeat for more")
-	return c
+	return f.command(c, func(cl *client.Client, args []string) error {
+		t.Name = args[0]
+		for _, s := range settings {
+			name, value, ok := strings.Cut(s, "=")
+			if !ok || name == "" {
+				return fmt.Errorf("topic create: --config %q is not key=value", s)
+			}
+			t.Config = append(t.Config, client.ConfigPair{Name: name, Value: value})
+		}
+		if err := cl.CreateTopic(c.Context(), t); err != nil {
+			return outcome(err)
+		}
+		if f.json {
+			return describeJSON(c, cl, t.Name)
+		}
+		return nil
+	})
 }
 
 func topicList() *cobra.Command {
 	var f clusterFlags
-	c := &cobra.Command{
-		Use:   "list",
-		Short: "list the topics",
-		Args:  cobra.NoArgs,
-		RunE: func(c *cobra.Command, _ []string) error {
-			cl, err := f.client()
-			if err != nil {
-				return err
+	c := &cobra.Command{Use: "list", Short: "list the topics", Args: cobra.NoArgs}
+	return f.command(c, func(cl *client.Client, _ []string) error {
+		cluster, err := cl.Metadata(c.Context())
+		if err != nil {
+			return outcome(err)
+		}
+		for i := range cluster.Topics {
+			if f.json {
+				printJSON(c.OutOrStdout(), topicView(&cluster.Topics[i]))
+				continue
 			}
-			defer cl.Close()
-			cluster, err := cl.Metadata(c.Context())
-			if err != nil {
-				return outcome(err)
-			}
-			for i := range cluster.Topics {
-				if f.json {
-					printJSON(c.OutOrStdout(), topicView(&cluster.Topics[i]))
-					continue
-				}
-				fmt.Fprintln(c.OutOrStdout(), cluster.Topics[i].Name)
-			}
-			return nil
-		},
-	}
-	f.add(c)
-	return c
+			fmt.Fprintln(c.OutOrStdout(), cluster.Topics[i].Name)
+		}
+		return nil
+	})
 }
 
 func topicDescribe() *cobra.Command {
@@ -101,45 +83,27 @@ func topicDescribe() *cobra.Command {
 		Use:   "describe NAME",
 		Short: "show the partitions of a topic: leader, epoch, replicas, offsets",
 		Args:  cobra.ExactArgs(1),
-		RunE: func(c *cobra.Command, args []string) error {
-			cl, err := f.client()
-			if err != nil {
-				return err
-			}
-			defer cl.Close()
-			if f.json {
-				return describeJSON(c, cl, args[0])
-			}
-			return describeTable(c, cl, args[0])
-		},
 	}
-	f.add(c)
-	return c
+	return f.command(c, func(cl *client.Client, args []string) error {
+		if f.json {
+			return describeJSON(c, cl, args[0])
+		}
+		return describeTable(c, cl, args[0])
+	})
 }
 
 func topicDelete() *cobra.Command {
 	var f clusterFlags
-	c := &cobra.Command{
-		Use:   "delete NAME",
-		Short: "delete a topic and its records",
-		Args:  cobra.ExactArgs(1),
-		RunE: func(c *cobra.Command, args []string) error {
-			cl, err := f.client()
-			if err != nil {
-				return err
-			}
-			defer cl.Close()
-			if err := cl.DeleteTopic(c.Context(), args[0]); err != nil {
-				return outcome(err)
-			}
-			if f.json {
-				return printJSON(c.OutOrStdout(), map[string]string{"deleted": args[0]})
-			}
-			return nil
-		},
-	}
-	f.add(c)
-	return c
+	c := &cobra.Command{Use: "delete NAME", Short: "delete a topic and its records", Args: cobra.ExactArgs(1)}
+	return f.command(c, func(cl *client.Client, args []string) error {
+		if err := cl.DeleteTopic(c.Context(), args[0]); err != nil {
+			return outcome(err)
+		}
+		if f.json {
+			return printJSON(c.OutOrStdout(), map[string]string{"deleted": args[0]})
+		}
+		return nil
+	})
 }
 
 // jsonTopic is how a topic is printed for programs.
