@@ -69,7 +69,13 @@ func (o *Operation) answer() string {
 	case done.Type == OK && done.F == InitProducerID:
 		text += fmt.Sprintf(" pid=%d/%d", done.PID, done.PEpoch)
 	case done.F == Fetch && (done.Type == OK || len(done.Records) > 0):
-		text += " " + records(done.Records) + fmt.Sprintf(" hw=%d start=%d", done.HW, done.LogStart)
+		text += " " + records(done.Records)
+		if done.HW >= 0 {
+			text += fmt.Sprintf(" hw=%d", done.HW)
+		}
+		if done.LogStart >= 0 {
+			text += fmt.Sprintf(" start=%d", done.LogStart)
+		}
 	}
 	if o.Retried() {
 		text += " retried"

@@ -86,6 +86,7 @@ func ParseFault(time int64, proc, text string) Fault {
 func ReadFaults(name string, r io.Reader) ([]Fault, error) {
 	var out []Fault
 	lines := bufio.NewScanner(r)
+	lines.Buffer(nil, 1<<20)
 	for n := 1; lines.Scan(); n++ {
 		var f Fault
 		if err := json.Unmarshal(lines.Bytes(), &f); err != nil {

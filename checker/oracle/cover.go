@@ -110,7 +110,7 @@ func (l *log) finalRead() string {
 		}
 	}
 	switch {
-	case !known:
+	case !known && l.stop == nil:
 		return fmt.Sprintf("the final read stops at offset %d without reaching an end", next)
 	case next < end:
 		return fmt.Sprintf("the final read stops at offset %d of %d", next, end)

@@ -54,6 +54,8 @@ type log struct {
 	at      [][]*record          // records by rank of their offset
 	of      map[*history.Operation][]*record
 	losses  []loss
+	// stop is the final fetch that read furthest, if no final operation says where the log ends: then it ends there.
+	stop *history.Operation
 }
 
 // gathered is the whole history, sorted by partition.
@@ -96,6 +98,7 @@ func gather(operations []history.Operation) *gathered {
 	slices.SortFunc(g.logs, func(a, b *log) int { return a.id.compare(b.id) })
 	for _, l := range g.logs {
 		l.collect(g.writes)
+		l.stop = l.furthest()
 	}
 	return g
 }
@@ -130,6 +133,24 @@ func (l *log) collect(writes map[string]write) {
 		}
 	}
 	l.index()
+}
+
+// furthest is l.stop.
+func (l *log) furthest() *history.Operation {
+	var last *history.Operation
+	for _, op := range l.ops {
+		if !op.Invoke.Final || op.Outcome != history.OK || isEarliest(op) {
+			continue
+		}
+		n := len(op.Complete.Records)
+		if op.Invoke.F == history.ListOffsets || op.Complete.HW >= 0 || n == 0 || op.Complete.Corrupt != "" {
+			return nil
+		}
+		if last == nil || op.Complete.Records[n-1].Offset >= last.Complete.Records[len(last.Complete.Records)-1].Offset {
+			last = op
+		}
+	}
+	return last
 }
 
 // index sorts records and evidence, and builds the lookups.

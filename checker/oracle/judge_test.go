@@ -50,7 +50,7 @@ func printed(t require.TestingT, ops []history.Op) string {
 // alone convict nine of ten; what is left to linear are ends that no append explains yet, or that cut a batch in two.
 func TestMutationScore(t *testing.T) {
 	rng := rand.New(rand.NewSource(3))
-	type score struct{ lies, oracle, classes int }
+	type score struct{ lies, oracle int }
 	scores := make([]score, len(historytest.Mutations))
 	seen := map[string]int{}
 	for range 400 {

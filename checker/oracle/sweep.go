@@ -59,6 +59,7 @@ const (
 	saysHW     = "was told that the high watermark is %d"
 	saysEmpty  = "found nothing at %d"
 	saysAppend = "appended at %d"
+	saysStop   = "ended the final read at %d"
 )
 
 // moment is a point of the sweep. Calls sort before establishments of the same time: they overlap.
@@ -263,6 +264,8 @@ func (s *sweep) checkFetch(op *history.Operation) {
 		s.checkEnd(op, max(done.HW, next), done.Time, saying{saysHW, done.HW})
 	case len(done.Records) == 0:
 		s.checkEnd(op, in.Offset, done.Time, saying{saysEmpty, in.Offset})
+	case op == s.l.stop:
+		s.checkEnd(op, next, done.Time, saying{saysStop, next})
 	}
 }
 

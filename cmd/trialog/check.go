@@ -3,14 +3,12 @@
 package main
 
 import (
-	"bufio"
-	"encoding/json"
 	"fmt"
 	"os"
 
 	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
 
-	"trialog/checker/court"
 	"trialog/checker/history"
 	"trialog/checker/oracle"
 	"trialog/core/event"
@@ -36,7 +34,13 @@ Events of brokers (core/event) sharpen the verdict. A stored run has history.jso
 		RunE: func(c *cobra.Command, args []string) error { return runCheck(c, f, args) },
 	}
 	fs := c.Flags()
-	fs.StringVar(&f.promises, "promises", "", "what to forgive or demand: documented-loss, retention, holes, stale-reads, flush-first")
+	fs.StringVar(&f.promises, "promises", "", "what to forgive or demand: documented-loss, retention, holes, stale-reads, flush-first; also --allow")
+	fs.SetNormalizeFunc(func(_ *pflag.FlagSet, name string) pflag.NormalizedName {
+		if name == "allow" {
+			name = "promises"
+		}
+		return pflag.NormalizedName(name)
+	})
 	fs.StringVar(&f.faults, "faults", "", "file with the faults that were injected, as a run directory has it")
 	fs.BoolVar(&f.trueTime, "true-time", false, "one clock stamped history, events and faults (a simulated run)")
 	fs.BoolVar(&f.json, "json", false, "print JSON")
@@ -108,14 +112,5 @@ func readFaults(file string) ([]oracle.Fault, error) {
 		return nil, fmt.Errorf("check: %w", err)
 	}
 	defer r.Close()
-	var list []oracle.Fault
-	lines := bufio.NewScanner(r)
-	for n := 1; lines.Scan(); n++ {
-		var one court.Fault
-		if err := json.Unmarshal(lines.Bytes(), &one); err != nil {
-			return nil, fmt.Errorf("check: %s:%d: %w", file, n, err)
-		}
-		list = append(list, oracle.ParseFault(one.Time, one.Proc, one.Text))
-	}
-	return list, lines.Err()
+	return oracle.ReadFaults(file, r)
 }
