@@ -7,7 +7,6 @@ import (
 	"os"
 
 	"github.com/spf13/cobra"
-	"github.com/spf13/pflag"
 
 	"trialog/checker/history"
 	"trialog/checker/oracle"
@@ -34,13 +33,8 @@ Events of brokers (core/event) sharpen the verdict. A stored run has history.jso
 		RunE: func(c *cobra.Command, args []string) error { return runCheck(c, f, args) },
 	}
 	fs := c.Flags()
-	fs.StringVar(&f.promises, "promises", "", "what to forgive or demand: documented-loss, retention, holes, stale-reads, flush-first; also --allow")
-	fs.SetNormalizeFunc(func(_ *pflag.FlagSet, name string) pflag.NormalizedName {
-		if name == "allow" {
-			name = "promises"
-		}
-		return pflag.NormalizedName(name)
-	})
+	fs.StringVar(&f.promises, "promises", "", "what to forgive or demand: documented-loss, retention, holes, stale-reads, flush-first")
+	fs.StringVar(&f.promises, "allow", "", "the same as --promises")
 	fs.StringVar(&f.faults, "faults", "", "file with the faults that were injected, as a run directory has it")
 	fs.BoolVar(&f.trueTime, "true-time", false, "one clock stamped history, events and faults (a simulated run)")
 	fs.BoolVar(&f.json, "json", false, "print JSON")
