@@ -72,6 +72,7 @@ func TestSegmentDeletedWhileSent(t *testing.T) {
 	p := in.table.TopicNamed("t").Partition(0)
 	eventually(t, "a response has begun", func() bool { return in.server.Connections() == 2 && len(slow.sent) == asked })
 	first := slow.read().(*kmsg.FetchResponse).Topics[0].Partitions[0]
+	require.NoError(t, p.Log().Flush(8)) // segments are deleted when their own flush is over
 	n, err := p.Retain(in.now().WallMs)
 	require.NoError(t, err)
 	require.Positive(t, n)

@@ -279,6 +279,7 @@ func TestRetain(t *testing.T) {
 		_, err := u.Append(batch("some bytes that fill a segment soon"), u.env.Now())
 		require.NoError(t, err)
 	}
+	require.NoError(t, u.Log().Flush(10)) // segments are deleted when their own flush is over
 	n, err := u.Retain(u.env.Now().WallMs)
 	require.NoError(t, err)
 	require.Positive(t, n)
