@@ -34,8 +34,9 @@ type eventScan struct {
 	logs   map[tp]*log
 	leader map[leaderKey]event.Event
 
-	appends map[tp][]event.Event // in order of time
-	flushes map[tp][]event.Event
+	appends  map[tp][]event.Event // in order of time
+	flushes  map[tp][]event.Event
+	recovers map[tp][]event.Event
 }
 
 type leaderKey struct {
@@ -48,6 +49,7 @@ func (j *judge) scanEvents() *eventScan {
 	s := &eventScan{
 		j: j, trails: map[trailKey]*trail{}, logs: map[tp]*log{}, leader: map[leaderKey]event.Event{},
 		appends: map[tp][]event.Event{}, flushes: map[tp][]event.Event{},
+		recovers: map[tp][]event.Event{},
 	}
 	for _, l := range j.g.logs {
 		s.logs[l.id] = l
@@ -91,6 +93,7 @@ func (s *eventScan) event(e event.Event) {
 	switch e.Kind {
 	case event.Recover:
 		s.recovered(t, id, e)
+		s.recovers[id] = append(s.recovers[id], e)
 	case event.Leader:
 		s.recovered(t, id, e)
 		s.leads(id, e)

@@ -1,6 +1,7 @@
 package oracle
 
 import (
+	"slices"
 	"sort"
 
 	"trialog/checker/history"
@@ -24,7 +25,7 @@ func (s *eventScan) scanTimes(l *log) {
 		}
 		base := op.Complete.Offset
 		e := appended[[2]int64{base, base + int64(len(op.Invoke.Values))}]
-		if e != nil && e.Time <= op.Return {
+		if e != nil && e.Time <= op.Return || s.recoveredMore(l, op) {
 			continue
 		}
 		a := Anomaly{Class: AckNoAppend, Time: op.Return, Witnesses: s.j.witnesses(op)}
@@ -36,6 +37,14 @@ func (s *eventScan) scanTimes(l *log) {
 	if s.j.in.Promises.FlushFirst {
 		s.scanFlushes(l)
 	}
+}
+
+// recoveredMore: the broker died after it wrote the batch and before it said so, and found the batch when it came back.
+func (s *eventScan) recoveredMore(l *log, op *history.Operation) bool {
+	next := op.Complete.Offset + int64(len(op.Invoke.Values))
+	return slices.ContainsFunc(s.recovers[l.id], func(e event.Event) bool {
+		return op.Call < e.Time && e.Time <= op.Return && e.Next >= next
+	})
 }
 
 // scanFlushes: the durable end at the time of an answer lies above what it acknowledged or served.
