@@ -250,13 +250,16 @@ func (d *Dir) OpenLog(tp kafka.TopicPartition, id kafka.TopicID, settings config
 	i, _ := d.search(tp)
 	d.logs = slices.Insert(d.logs, i, l)
 	d.read += l.read
-	save := d.read >= saveAfterBytes
+	// A recovery point above the end would have the next start trust what is appended there from now on (L16).
+	save := d.read >= saveAfterBytes || k.offsets[knownRecoveryPoint] > l.FlushedTo()
 	if save {
 		d.read = 0
 	}
 	d.mu.Unlock()
 	if save {
-		return l, d.Checkpoint()
+		if err := d.Checkpoint(); err != nil {
+			return nil, err
+		}
 	}
 	return l, nil
 }

@@ -213,6 +213,22 @@ func TestTruncateSavesRecoveryPoint(t *testing.T) {
 	require.ErrorIs(t, err, os.ErrNotExist)
 }
 
+// TestRecoveryPointAboveTheEnd: it is lowered before anything is appended.
+func TestRecoveryPointAboveTheEnd(t *testing.T) {
+	path := t.TempDir()
+	d := openDir(t, path, dirConfig())
+	l, err := d.OpenLog(t0, kafka.TopicID{}, small())
+	require.NoError(t, err)
+	fill(t, l, 3)
+	d.abandon()
+	writeFile(t, []byte("0\n1\nt 0 40\n"), path, recoveryPointFile)
+	d = openDir(t, path, dirConfig())
+	_, err = d.OpenLog(t0, kafka.TopicID{}, small())
+	require.NoError(t, err)
+	require.Equal(t, "0\n1\nt 0 6\n", string(readFile(t, path, recoveryPointFile)))
+	d.abandon()
+}
+
 // TestRecoveryIsSaved: a long recovery that is cut off does not begin at the same place again.
 func TestRecoveryIsSaved(t *testing.T) {
 	path := t.TempDir()
