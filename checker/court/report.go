@@ -18,20 +18,22 @@ type Report struct {
 
 // CellRow is one cell in one world.
 type CellRow struct {
-	World    string
-	Cell     *experiment.Cell
-	RulesOff []string
-	Tally    Tally
+	Experiment string
+	World      string
+	Cell       *experiment.Cell
+	RulesOff   []string
+	Tally      Tally
 }
 
 // MutantRow is one rule switched off.
 type MutantRow struct {
-	Rule   string
-	Expect experiment.Expectation
-	Tried  int  // runs until it was convicted, or in vain
-	Panics int  // of these, in which a process panicked
-	Run    *Run // that convicts; nil: none did
-	Sound  *Run // the sound program under the same seed; Matrix only
+	Experiment string
+	Rule       string
+	Expect     experiment.Expectation
+	Tried      int  // runs until it was convicted, or in vain
+	Panics     int  // of these, in which a process panicked
+	Run        *Run // that convicts; nil: none did
+	Sound      *Run // the sound program under the same seed; Matrix only
 }
 
 // Result of the whole trial: Invalid if anything is, else Unknown if anything is, else Valid.
@@ -56,13 +58,13 @@ func (rep *Report) Result() Result {
 // String is the report as people read it: cells, mutants, and what failed, with the lines that replay it.
 func (rep *Report) String() string {
 	var b strings.Builder
-	cells := [][]string{{"WORLD", "CELL", "RUNS", "VERDICT", "PANICS"}}
+	cells := [][]string{{"EXP", "WORLD", "CELL", "RUNS", "VERDICT", "PANICS"}}
 	for i := range rep.Cells {
 		cells = append(cells, rep.Cells[i].columns())
 	}
-	mutants := [][]string{{"MUTANT", "CONVICTED AT", "RUNS", "JUDGE", "PANICS"}}
+	mutants := [][]string{{"EXP", "MUTANT", "CONVICTED AT", "RUNS", "JUDGE", "PANICS"}}
 	if rep.EveryJudge {
-		mutants = [][]string{{"MUTANT", "CONVICTED AT", "RUNS", "ORACLE", "LINEAR", "PANICS", "SOUND PROGRAM"}}
+		mutants = [][]string{{"EXP", "MUTANT", "CONVICTED AT", "RUNS", "ORACLE", "LINEAR", "PANICS", "SOUND PROGRAM"}}
 	}
 	for i := range rep.Mutants {
 		mutants = append(mutants, rep.Mutants[i].columns(rep.EveryJudge))
@@ -84,20 +86,32 @@ func (rep *Report) String() string {
 
 func (row *CellRow) columns() []string {
 	t := &row.Tally
-	cols := []string{row.World, row.Cell.Name, fmt.Sprint(t.Runs - t.NotExpressed), "", fmt.Sprint(t.Panics)}
+	runs, panics := fmt.Sprint(t.Runs-t.NotExpressed), fmt.Sprint(t.Panics)
+	if t.Runs == t.NotExpressed {
+		runs, panics = "-", "-"
+	}
+	return []string{number(row.Experiment), row.World, row.Cell.Name, runs, row.verdict(), panics}
+}
+
+// verdict is what the row amounts to, in words; what is not as expected is in capitals.
+func (row *CellRow) verdict() string {
+	t := &row.Tally
 	result, reason := t.Judge(row.Cell.Expect)
 	switch {
 	case reason == notExpressible:
-		cols[2], cols[4] = "-", "-"
-		cols[3] = notExpressible
+		return notExpressible
 	case result != Valid:
-		cols[3] = strings.ToUpper(string(result)) + ": " + reason
+		return strings.ToUpper(string(result)) + ": " + reason
 	case row.Cell.Expect.Result == Documented:
-		cols[3] = fmt.Sprintf("documented loss in %d runs, %d records", t.Count[Documented], t.RecordsLost)
-	default:
-		cols[3] = string(Valid)
+		return fmt.Sprintf("documented loss in %d runs, %d records", t.Count[Documented], t.RecordsLost)
 	}
-	return cols
+	return string(Valid)
+}
+
+// number is the short name of an experiment: 001.
+func number(experiment string) string {
+	short, _, _ := strings.Cut(experiment, "-")
+	return short
 }
 
 func (row *MutantRow) columns(everyJudge bool) []string {
@@ -112,9 +126,62 @@ func (row *MutantRow) columns(everyJudge bool) []string {
 	}
 	tried, panics := fmt.Sprint(row.Tried), fmt.Sprint(row.Panics)
 	if everyJudge {
-		return []string{row.Rule, at, tried, oracle, linear, panics, sound}
+		return []string{number(row.Experiment), row.Rule, at, tried, oracle, linear, panics, sound}
 	}
-	return []string{row.Rule, at, tried, judge, panics}
+	return []string{number(row.Experiment), row.Rule, at, tried, judge, panics}
+}
+
+type cellJSON struct {
+	Experiment string         `json:"experiment"`
+	World      string         `json:"world"`
+	Cell       string         `json:"cell"`
+	RulesOff   []string       `json:"rules_off,omitempty"`
+	Expect     string         `json:"expect"`
+	Runs       int            `json:"runs"`
+	Results    map[Result]int `json:"results"`
+	Lost       int            `json:"records_lost,omitempty"`
+	Panics     int            `json:"panics"`
+	Verdict    string         `json:"verdict"`
+}
+
+type mutantJSON struct {
+	Experiment string `json:"experiment"`
+	Rule       string `json:"rule"`
+	Expect     string `json:"expect"`
+	Runs       int    `json:"runs"`
+	Panics     int    `json:"panics"`
+	Convicted  *Run   `json:"convicted"` // null: nobody convicted it
+	Judge      string `json:"judge,omitempty"`
+	Class      string `json:"class,omitempty"`
+	Sound      Result `json:"sound,omitempty"`
+}
+
+// MarshalJSON is the report for programs.
+func (rep *Report) MarshalJSON() ([]byte, error) {
+	out := struct {
+		Result  Result       `json:"result"`
+		Cells   []cellJSON   `json:"cells"`
+		Mutants []mutantJSON `json:"mutants"`
+		Failed  []*Run       `json:"failed"`
+	}{rep.Result(), []cellJSON{}, []mutantJSON{}, rep.Failed}
+	for i := range rep.Cells {
+		row := &rep.Cells[i]
+		t := &row.Tally
+		out.Cells = append(out.Cells, cellJSON{row.Experiment, row.World, row.Cell.Name, row.RulesOff, row.Cell.Expect.String(),
+			t.Runs - t.NotExpressed, t.Count, t.RecordsLost, t.Panics, row.verdict()})
+	}
+	for i := range rep.Mutants {
+		row := &rep.Mutants[i]
+		m := mutantJSON{Experiment: row.Experiment, Rule: row.Rule, Expect: row.Expect.String(), Runs: row.Tried, Panics: row.Panics, Convicted: row.Run}
+		if row.Run != nil {
+			m.Judge, m.Class = row.Run.Verdict.Judge, row.Run.Verdict.Class
+		}
+		if row.Sound != nil {
+			m.Sound = row.Sound.Result
+		}
+		out.Mutants = append(out.Mutants, m)
+	}
+	return compact(out), nil
 }
 
 // writeTable aligns columns; numbers stand at the right of theirs.

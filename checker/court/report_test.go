@@ -63,6 +63,7 @@ func TestTrialReport(t *testing.T) {
 	require.NoError(t, trial.Mutants(t.Context(), c.Experiment, rep))
 	require.Equal(t, Unknown, rep.Result(), "one seed cannot show the documented loss")
 	golden(t, "trial.txt", rep.String())
+	golden(t, "trial.json", strings.ReplaceAll(string(pretty(rep)), dir, "RUNS"))
 	rep.Cells = append(rep.Cells[:3:3], rep.Cells[4:]...)
 	require.Equal(t, Valid, rep.Result())
 

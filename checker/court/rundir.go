@@ -102,11 +102,16 @@ func ReadSummary(dir string) (Stored, error) {
 	return s, nil
 }
 
-func pretty(v any) []byte {
+func pretty(v any) []byte { return encode(v, "  ") }
+
+func compact(v any) []byte { return encode(v, "") }
+
+// encode gives JSON with a newline at the end. What does not encode is a bug.
+func encode(v any, indent string) []byte {
 	var b bytes.Buffer
 	enc := json.NewEncoder(&b)
 	enc.SetEscapeHTML(false)
-	enc.SetIndent("", "  ")
+	enc.SetIndent("", indent)
 	if err := enc.Encode(v); err != nil {
 		panic(fmt.Sprintf("court: encode %T: %v", v, err))
 	}
@@ -114,13 +119,9 @@ func pretty(v any) []byte {
 }
 
 func jsonLines[T any](list []T) []byte {
-	var b bytes.Buffer
-	enc := json.NewEncoder(&b)
-	enc.SetEscapeHTML(false)
+	var all []byte
 	for _, v := range list {
-		if err := enc.Encode(v); err != nil {
-			panic(fmt.Sprintf("court: encode %T: %v", v, err))
-		}
+		all = append(all, compact(v)...)
 	}
-	return b.Bytes()
+	return all
 }

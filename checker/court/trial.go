@@ -49,7 +49,7 @@ func (t *Trial) Swarm(ctx context.Context, w World, one *Case, seeds Seeds, each
 
 // many adds a row to the report, and keeps the runs that are not as expected.
 func (t *Trial) many(ctx context.Context, w World, one *Case, seeds Seeds, rep *Report, each func(*Run) error) error {
-	row := CellRow{World: w.Name(), Cell: one.Cell, RulesOff: one.RulesOff}
+	row := CellRow{Experiment: one.Experiment.Name, World: w.Name(), Cell: one.Cell, RulesOff: one.RulesOff}
 	t.Progress.Begin(w.Name()+" "+one.Cell.Name, seeds.Len())
 	defer t.Progress.End()
 	var failed error
@@ -92,7 +92,7 @@ func (t *Trial) Mutants(ctx context.Context, e *experiment.Experiment, rep *Repo
 }
 
 func (t *Trial) mutant(ctx context.Context, e *experiment.Experiment, m *experiment.Mutant) (MutantRow, error) {
-	row := MutantRow{Rule: m.Rule, Expect: m.Expect}
+	row := MutantRow{Experiment: e.Name, Rule: m.Rule, Expect: m.Expect}
 	t.Progress.Begin("without "+m.Rule, m.Expect.Within)
 	defer t.Progress.End()
 	err := Swarm(ctx, t.Sim, t.search(e, m), func(c *Case, r *Run) bool {
