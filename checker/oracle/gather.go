@@ -63,6 +63,7 @@ type gathered struct {
 	operations []history.Operation
 	writes     map[string]write
 	logs       []*log
+	deleted    []string // topics that somebody tried to delete: their logs are left out
 }
 
 type recordKey struct {
@@ -75,8 +76,16 @@ func gather(operations []history.Operation) *gathered {
 	g := &gathered{operations: operations, writes: make(map[string]write, len(operations))}
 	logs := map[tp]*log{}
 	for i := range operations {
+		if op := &operations[i]; op.Invoke.F == history.DeleteTopic && op.Outcome != history.Fail && !slices.Contains(g.deleted, op.Invoke.Topic) {
+			g.deleted = append(g.deleted, op.Invoke.Topic)
+		}
+	}
+	for i := range operations {
 		op := &operations[i]
 		in := &op.Invoke
+		if slices.Contains(g.deleted, in.Topic) {
+			continue
+		}
 		switch in.F {
 		case history.Produce:
 			for j, v := range in.Values {

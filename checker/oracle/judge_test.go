@@ -111,6 +111,23 @@ func TestNeverThrows(t *testing.T) {
 	}
 }
 
+// TestDeletedTopic: a topic that was deleted, and perhaps made again, is not judged; others are.
+func TestDeletedTopic(t *testing.T) {
+	for _, s := range corpus(t) {
+		if s.name != "lost-acked.bad" {
+			continue
+		}
+		in := history.Op{Proc: "c9", Time: 20e6, Type: history.Invoke, F: history.DeleteTopic, Topic: "t"}
+		ok := in
+		ok.Type, ok.Time = history.OK, 21e6
+		v := Judge(Input{History: history.Merge(s.in.History, []history.Op{in, ok})})
+		require.Equal(t, Unknown, v.Result)
+		require.Contains(t, v.Reasons[0], "topic t may have been deleted")
+		in.Topic, ok.Topic = "other", "other"
+		require.Equal(t, Invalid, Judge(Input{History: history.Merge(s.in.History, []history.Op{in, ok})}).Result)
+	}
+}
+
 func TestAssertsAreNoConviction(t *testing.T) {
 	for _, s := range corpus(t) {
 		if s.name != "lost-flushed.sound" {

@@ -1,7 +1,8 @@
 package oracle
 
 import (
-	"trialog/checker/history"
+	"slices"
+
 	"trialog/core/event"
 )
 
@@ -81,7 +82,7 @@ func (s *eventScan) event(e event.Event) {
 		s.j.v.Asserts = append(s.j.v.Asserts, e.String())
 		return
 	}
-	if e.Topic == "" {
+	if e.Topic == "" || slices.Contains(s.j.g.deleted, e.Topic) {
 		return
 	}
 	id := tp{e.Topic, e.Partition}
@@ -160,7 +161,7 @@ func (j *judge) before(e evidence, l *loss) bool {
 }
 
 // takes reports that the loss explains why a record, known by the evidence up to the denial, is missing at time denied.
-func (j *judge) takes(l *loss, r *record, known int64, denied int64) bool {
+func (j *judge) takes(l *loss, r *record, known, denied int64) bool {
 	if r.offset < l.from || denied <= l.cut {
 		return false
 	}
@@ -175,11 +176,17 @@ func (j *judge) takes(l *loss, r *record, known int64, denied int64) bool {
 	return true
 }
 
-// takenFor reports that some loss explains a record that gave way to what was seen from time later on.
-func (j *judge) takenFor(l *log, old *record, later int64) *loss {
+// gone is the loss that explains why a record, known by the evidence that returned before known, is missing or replaced
+// at time denied; from is the lowest offset that was lost with it. A lost record comes back only when its producer sends
+// it again.
+func (j *judge) gone(l *log, r *record, from, known, denied int64) *loss {
 	for i := range l.losses {
-		if j.takes(&l.losses[i], old, history.Forever, later) {
-			return &l.losses[i]
+		loss := &l.losses[i]
+		if from < loss.from || !j.takes(loss, r, known, denied) {
+			continue
+		}
+		if r.since(denied) == nil || r.write.op.Retried() || r.write.op.Complete == nil {
+			return loss
 		}
 	}
 	return nil

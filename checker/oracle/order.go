@@ -75,10 +75,11 @@ func (l *log) other(offset int64) *record {
 
 // excusePair forgives an anomaly between two records if a power cut may have taken one before the other was seen.
 func (j *judge) excusePair(l *log, a *Anomaly, x, y *record) {
-	loss := j.takenFor(l, x, y.first().ret)
-	taken := x
+	seen := y.first().ret
+	loss, taken := j.gone(l, x, x.offset, seen, seen), x
 	if loss == nil {
-		loss, taken = j.takenFor(l, y, x.first().ret), y
+		seen = x.first().ret
+		loss, taken = j.gone(l, y, y.offset, seen, seen), y
 	}
 	if loss != nil {
 		taken.lost = true

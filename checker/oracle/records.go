@@ -13,7 +13,7 @@ func (r *record) name() string { return strconv.Quote(r.value) }
 func (j *judge) denied(l *log, denials []denial) {
 	for _, d := range denials {
 		a := Anomaly{Time: d.op.Call, Witnesses: j.witnesses(d.r.first().op, d.op)}
-		loss := j.excused(l, d)
+		loss := j.gone(l, d.r, d.r.offset, d.op.Call, ended(d.op))
 		back := d.r.since(ended(d.op))
 		switch {
 		case loss != nil:
@@ -60,21 +60,6 @@ func (r *record) since(t int64) *history.Operation {
 	return nil
 }
 
-// excused is the loss that explains a denial.
-func (j *judge) excused(l *log, d denial) *loss {
-	for i := range l.losses {
-		loss := &l.losses[i]
-		if !j.takes(loss, d.r, d.op.Call, ended(d.op)) {
-			continue
-		}
-		// A lost record can come back only when its producer sends it again.
-		if d.r.since(ended(d.op)) == nil || d.r.write.op.Retried() || d.r.write.op.Complete == nil {
-			return loss
-		}
-	}
-	return nil
-}
-
 // scanOffsets finds offsets that showed two values.
 func (j *judge) scanOffsets(l *log) {
 	for _, at := range l.at {
@@ -93,7 +78,8 @@ func (j *judge) scanOffsets(l *log) {
 
 func (j *judge) replaced(l *log, old, r *record) {
 	a := Anomaly{Class: OffsetReused, Time: r.first().ret, Witnesses: j.witnesses(old.first().op, r.first().op)}
-	if loss := j.takenFor(l, old, r.first().ret); loss != nil {
+	seen := r.first().ret
+	if loss := j.gone(l, old, old.offset, seen, seen); loss != nil {
 		old.lost = true
 		a.Documented = true
 		a.Witnesses = append(a.Witnesses, faultWitness(*loss.fault))

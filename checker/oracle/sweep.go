@@ -318,7 +318,7 @@ func (s *sweep) checkAppend(op *history.Operation) {
 		return
 	}
 	later := mine[0].first().ret
-	if loss := s.lossAbove(high, base, later); loss != nil {
+	if loss := s.j.gone(s.l, high, base, op.Call, later); loss != nil {
 		for r := high; r != nil && r.offset >= base && s.j.takes(loss, r, op.Call, later); r = s.highest() {
 			r.lost = true
 			s.now[s.top-1] = nil
@@ -347,16 +347,6 @@ func (s *sweep) inversion(op *history.Operation, high *record, loss *loss) Anoma
 		a.Witnesses = append(a.Witnesses, faultWitness(*loss.fault))
 	}
 	return a
-}
-
-// lossAbove is the loss that took high and made room for an append at base.
-func (s *sweep) lossAbove(high *record, base, later int64) *loss {
-	for i := range s.l.losses {
-		if l := &s.l.losses[i]; base >= l.from && s.j.takes(l, high, history.Forever, later) {
-			return l
-		}
-	}
-	return nil
 }
 
 func anyReused(records []*record) bool {

@@ -20,6 +20,14 @@ type Spec struct {
 	Ops       int // operations of the clients, without the final read
 	BatchMax  int // values in one batch
 	Calm      bool
+	Cuts      int // power cuts: each loses a part of what is not flushed
+}
+
+// Mark is what the simulated broker, or fate, did: append and flush (Next), cut, recover (Next).
+type Mark struct {
+	Time       int64
+	Kind       string
+	Base, Next int64
 }
 
 // attempt is one copy of a request on its way to the log.
@@ -27,6 +35,12 @@ type attempt struct {
 	values []string
 	pid    int64
 	seq    int32
+}
+
+// batch is one batch in the log.
+type batch struct {
+	*attempt
+	base int64
 }
 
 // client is one logical client with at most one operation in flight.
@@ -55,12 +69,15 @@ type world struct {
 	spec    Spec
 	time    int64
 	log     []string
+	batches []batch
 	high    int64 // high watermark
+	flushed int64 // durable end
+	cuts    int   // still to come
+	marks   []Mark
 	nextPID int64
 	value   int
 	lastSeq map[int64]int32 // producer id -> next sequence
-	baseOf  map[string]int64
-	strays  []*attempt // still on their way though the client gave up
+	strays  []*attempt      // still on their way though the client gave up
 	clients []*client
 	ops     []history.Op
 }
@@ -68,7 +85,14 @@ type world struct {
 // Simulate runs a log until spec.Ops operations were invoked, then reads it back. With Calm there is no unknown outcome,
 // failure or retry. The history is correct by construction.
 func Simulate(src Source, spec Spec) []history.Op {
-	w := &world{src: src, spec: spec, lastSeq: map[int64]int32{}, baseOf: map[string]int64{}}
+	ops, _ := SimulateCuts(src, spec)
+	return ops
+}
+
+// SimulateCuts is Simulate with what the broker did. With Cuts the history is correct under Kafka's bargain: only what
+// was not flushed is lost, by power cuts alone.
+func SimulateCuts(src Source, spec Spec) ([]history.Op, []Mark) {
+	w := &world{src: src, spec: spec, lastSeq: map[int64]int32{}, cuts: spec.Cuts}
 	for i := range spec.Producers + spec.Readers {
 		c := &client{process: i, reader: i >= spec.Producers, pid: -1}
 		c.idem = i%2 == 0
@@ -84,7 +108,7 @@ func Simulate(src Source, spec Spec) []history.Op {
 	for i := range w.ops {
 		w.ops[i].Index = int64(i)
 	}
-	return w.ops
+	return w.ops, w.marks
 }
 
 func (w *world) chance(percent int) bool { return !w.spec.Calm && w.src.Intn(100) < percent }
@@ -110,6 +134,13 @@ func (w *world) begin() {
 
 // step lets one client, one stray request or the high watermark advance; it returns 1 if an operation was invoked.
 func (w *world) step(invoke bool) int {
+	if w.spec.Cuts > 0 && w.src.Intn(30) == 0 {
+		w.flushed = w.high
+		w.mark("flush", 0, w.flushed)
+	}
+	if w.cuts > 0 && invoke && w.src.Intn(max(2, 4*w.spec.Ops/w.spec.Cuts)) == 0 {
+		w.cut()
+	}
 	if len(w.strays) > 0 && w.src.Intn(6) == 0 {
 		w.landStray(w.src.Intn(len(w.strays)))
 		return 0
@@ -185,8 +216,10 @@ func (w *world) initProducer(c *client) {
 // land appends an attempt, unless its producer's sequence says otherwise; ok is false if it was refused.
 func (w *world) land(a *attempt) (base int64, ok bool) {
 	if a.pid >= 0 {
-		if b, dup := w.baseOf[a.values[0]]; dup {
-			return b, true
+		for _, b := range w.batches {
+			if b.values[0] == a.values[0] {
+				return b.base, true
+			}
 		}
 		if next, known := w.lastSeq[a.pid]; known && next != a.seq {
 			return 0, false
@@ -195,7 +228,8 @@ func (w *world) land(a *attempt) (base int64, ok bool) {
 	}
 	base = int64(len(w.log))
 	w.log = append(w.log, a.values...)
-	w.baseOf[a.values[0]] = base
+	w.batches = append(w.batches, batch{a, base})
+	w.mark("append", base, int64(len(w.log)))
 	return base, true
 }
 
