@@ -2,7 +2,7 @@ GO ?= go
 STATICCHECK ?= $(GO) run honnef.co/go/tools/cmd/staticcheck@v0.8.2
 
 # Packages whose transcripts and golden files `make rewrite` regenerates.
-GOLDEN = $(sort $(dir $(shell grep -rl --include='*_test.go' 'flag.Bool("rewrite"' core netsim checker cmd)))
+GOLDEN = $(sort $(dir $(shell grep -rl --include='*_test.go' 'flag.Bool."rewrite"' core netsim checker cmd)))
 
 .PHONY: help build trial test test-clients race bench lint generate rewrite ci
 
@@ -24,7 +24,7 @@ test: build ## every test of the module
 test-clients: build ## foreign Kafka clients against the real process (modules of their own)
 	cd experiments/clients && $(GO) test -count=1 ./...
 
-race: ## the native tests under the race detector
+race: ## the native tests under the race detector (needs a C compiler)
 	$(GO) test -race ./core/... ./checker/...
 
 bench: ## every benchmark, target and value printed
@@ -39,8 +39,8 @@ lint: ## gofmt, go vet (native and guest), staticcheck
 generate: ## what is generated from other files
 	$(GO) generate ./...
 
-rewrite: build ## regenerate golden files and transcripts
-	$(GO) test $(addprefix ./,$(GOLDEN)) -rewrite
+rewrite: ## regenerate golden files and transcripts
+	$(GO) test -short $(addprefix ./,$(GOLDEN)) -rewrite
 
 ci: lint build trial race test-clients generate rewrite test ## what .ci/run calls
 	git diff --exit-code
