@@ -40,6 +40,7 @@ type Dir struct {
 	known    []known
 	warnings []string
 	read     int64 // bytes that recoveries read since the last checkpoint
+	stale    bool  // the checkpoint files may have rows of logs that are gone
 
 	saveMu  sync.Mutex // checkpoint files are written one at a time
 	written [len(checkpointFiles)][]byte
@@ -95,6 +96,25 @@ func (d *Dir) open() error {
 			d.knownOf(r.tp).offsets[i] = r.offset
 		}
 	}
+	return d.forgetMissing()
+}
+
+// forgetMissing drops what the checkpoints say of partitions that have no directory: those were deleted, and a later
+// topic of the same name has nothing to do with them.
+func (d *Dir) forgetMissing() error {
+	if len(d.known) == 0 {
+		return nil
+	}
+	entries, err := os.ReadDir(d.path)
+	if err != nil {
+		return err
+	}
+	before := len(d.known)
+	d.known = slices.DeleteFunc(d.known, func(k known) bool {
+		_, there := slices.BinarySearchFunc(entries, k.tp.String(), func(e fs.DirEntry, name string) int { return strings.Compare(e.Name(), name) })
+		return !there
+	})
+	d.stale = len(d.known) < before
 	return nil
 }
 
@@ -233,10 +253,14 @@ func (d *Dir) OpenLog(tp kafka.TopicPartition, id kafka.TopicID, settings config
 	if d.Log(tp) != nil {
 		panic(fmt.Sprintf("seglog: open %s: it is open", tp))
 	}
+	path := filepath.Join(d.path, tp.String())
+	if err := d.freshen(path); err != nil {
+		return nil, err
+	}
 	d.mu.Lock()
 	k := *d.knownOf(tp)
 	d.mu.Unlock()
-	l, err := Open(filepath.Join(d.path, tp.String()), Config{
+	l, err := Open(path, Config{
 		Node: d.cfg.Node, Partition: tp, TopicID: id, Settings: settings, Rules: d.cfg.Rules, ProducerRules: d.cfg.ProducerRules,
 		Emit: d.cfg.Emit, SaveRecoveryPoint: func(kafka.Offset) error { return d.Checkpoint() },
 	}, Start{
@@ -262,6 +286,21 @@ func (d *Dir) OpenLog(tp kafka.TopicPartition, id kafka.TopicID, settings config
 		}
 	}
 	return l, nil
+}
+
+// freshen sees to it that the checkpoint files say nothing of a log that is about to be made: rows of a deleted one of
+// the same name would have the next start cut the new log off below the old start, or trust what was never fsynced.
+func (d *Dir) freshen(path string) error {
+	d.mu.Lock()
+	stale := d.stale
+	d.mu.Unlock()
+	if !stale {
+		return nil
+	}
+	if _, err := os.Stat(path); !errors.Is(err, fs.ErrNotExist) {
+		return err
+	}
+	return d.Checkpoint()
 }
 
 // saveAfterBytes is after how many bytes of recovery the checkpoints are written, so that a process which is killed in the
@@ -311,6 +350,7 @@ func (d *Dir) DeleteLog(tp kafka.TopicPartition, unique string) error {
 		d.logs = slices.Delete(d.logs, i, i+1)
 	}
 	d.known = slices.DeleteFunc(d.known, func(k known) bool { return k.tp == tp })
+	d.stale = true
 	d.mu.Unlock()
 	if open != nil {
 		_ = open.Close() // what it could not write is not needed
@@ -359,7 +399,20 @@ func (d *Dir) Checkpoint() error {
 		d.knownOf(l.cfg.Partition).offsets = [...]kafka.Offset{l.HighWatermark(), l.FlushedTo(), l.StartOffset()}
 	}
 	known := slices.Clone(d.known)
+	stale := d.stale
+	d.stale = false
 	d.mu.Unlock()
+	err := d.writeCheckpoints(known)
+	if err != nil && stale {
+		d.mu.Lock()
+		d.stale = true
+		d.mu.Unlock()
+	}
+	return err
+}
+
+// writeCheckpoints writes the files that differ from what was written last. d.saveMu is held.
+func (d *Dir) writeCheckpoints(known []known) error {
 	for i, name := range checkpointFiles {
 		var rows []checkpoint
 		for _, k := range known {
