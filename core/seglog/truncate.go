@@ -348,22 +348,30 @@ func (l *Log) deletePrefix(expired func(s *segment, total int64) bool) (int, err
 			continue
 		}
 		// One name at a time, each durable before the next: a power cut must not bring back a segment with a hole after it.
-		if err := l.markDeleted(s); err != nil {
-			return n, l.fail(fmt.Errorf("seglog: delete segment %d of %s: %w", s.base, l.cfg.Partition, err))
+		err := l.markDeleted(s)
+		if err != nil {
+			err = l.fail(fmt.Errorf("seglog: delete segment %d of %s: %w", s.base, l.cfg.Partition, err))
+		}
+		l.background.Done()
+		if err != nil {
+			return n, err
 		}
 		total -= size
 		n++
 	}
 }
 
-// deleteFirst takes s out of the list if it is still the first of several.
+// deleteFirst takes s out of the list if it is still the first of several and the log is open. Then Close waits until
+// the caller has renamed the files and says background.Done: a log that is closed touches its directory no more, since
+// that may belong to the next topic of the name by then.
 func (l *Log) deleteFirst(s *segment) bool {
 	l.appendMu.Lock()
 	defer l.appendMu.Unlock()
 	segs := *l.segments.Load()
-	if len(segs) < 2 || segs[0] != s {
+	if l.closed.Load() || len(segs) < 2 || segs[0] != s {
 		return false
 	}
+	l.background.Add(1)
 	l.setSegments(segs[1:])
 	return true
 }

@@ -1,0 +1,36 @@
+package seglog
+
+import (
+	"path/filepath"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+)
+
+// A log that is closed touches its directory no more: the topic may be deleted and made again under the same name, and
+// then a retention pass that began before would rename the new log's files.
+func TestRetentionEndsWithTheLog(t *testing.T) {
+	dir := newDir(t)
+	l := open(t, dir, testConfig(small()), Start{})
+	fill(t, l, 30)
+	require.NoError(t, l.flushTo(0, true))
+	segs := *l.segments.Load()
+	require.Greater(t, len(segs), 2)
+
+	require.True(t, l.deleteFirst(segs[0]), "the first of several")
+	require.False(t, l.deleteFirst(segs[0]), "it is out of the list already")
+	closed := make(chan error, 1)
+	go func() { closed <- l.Close() }()
+	select {
+	case err := <-closed:
+		t.Fatalf("closed (%v) while a segment was being deleted", err)
+	case <-time.After(50 * time.Millisecond):
+	}
+	require.NoError(t, l.markDeleted(segs[0]))
+	l.background.Done()
+	require.NoError(t, <-closed)
+	require.NoFileExists(t, filepath.Join(dir, fileName(0, logSuffix)))
+
+	require.False(t, l.deleteFirst(segs[1]), "the log is closed")
+}
