@@ -102,9 +102,14 @@ func sims(t *testing.T) (*Sim, *experiment.Experiment) {
 	s, err := NewSim(t.Context(), program(t)+".wasm", strings.Repeat("5", 64))
 	require.NoError(t, err)
 	t.Cleanup(func() { s.Close(context.Background()) })
+	return s, theExperimentFile(t)
+}
+
+func theExperimentFile(t testing.TB) *experiment.Experiment {
+	t.Helper()
 	e, err := experiment.Load("", theExperiment)
 	require.NoError(t, err)
-	return s, e
+	return e
 }
 
 // A rule that is off changes neither the faults nor what the clients try to do.
@@ -185,8 +190,7 @@ func TestAMutantIsConvicted(t *testing.T) {
 
 func TestRealRun(t *testing.T) {
 	w := &Real{Binary: program(t), Command: "trialog", Scale: RealScale / 2}
-	e, err := experiment.Load("", theExperiment)
-	require.NoError(t, err)
+	e := theExperimentFile(t)
 	cell, err := e.Cell("kill")
 	require.NoError(t, err)
 	r, err := w.Run(t.Context(), &Case{Experiment: e, Cell: cell, Seed: 1})
