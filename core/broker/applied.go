@@ -53,14 +53,11 @@ func (b *Broker) openTopic(t *meta.TopicImage, lead bool) error {
 			continue
 		}
 		p, err := b.openPartition(old.Partition(int32(i)), t, int32(i))
+		topic.Partitions[i] = p // also one that cannot be led: its log is open
 		if err == nil && lead {
 			err = b.lead(p, image)
 		}
-		if err != nil {
-			failed = errors.Join(failed, err)
-			continue
-		}
-		topic.Partitions[i] = p
+		failed = errors.Join(failed, err)
 	}
 	b.table.Put(topic)
 	return failed

@@ -169,7 +169,11 @@ func (s *Set) OpenLog(tp kafka.TopicPartition, id kafka.TopicID, settings config
 			dir = at.dir
 		}
 	}
-	return dir.OpenLog(tp, id, settings)
+	log, err := dir.OpenLog(tp, id, settings)
+	if err != nil {
+		s.found[tp] = place{dir, id} // something of it may be there
+	}
+	return log, err
 }
 
 func (s *Set) emptiest() *seglog.Dir {

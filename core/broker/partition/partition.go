@@ -95,9 +95,9 @@ func (p *Partition) HighWatermark() kafka.Offset { return p.hw.Load() }
 // LastStable is the last stable offset.
 func (p *Partition) LastStable() kafka.Offset { return p.stable.Load() }
 
-// CheckEpoch compares the current leader epoch of a request (KIP-320).
+// CheckEpoch compares the current leader epoch of a request (KIP-320); -1 asks only whether this replica leads.
 func (p *Partition) CheckEpoch(epoch kafka.LeaderEpoch) kafka.ErrorCode {
-	if epoch == kafka.NoLeaderEpoch {
+	if epoch == kafka.NoLeaderEpoch && p.Epoch() != kafka.NoLeaderEpoch {
 		return kafka.ErrNone
 	}
 	p.state.Lock()
@@ -128,11 +128,12 @@ func (p *Partition) VisibleTo(reader kafka.NodeID, isolation int8) kafka.Offset 
 }
 
 // Lead takes up leadership: the epoch becomes durable, the event is written, the
-// machine takes over.
+// machine takes over. After an error the log, and with it the partition, has failed.
 func (p *Partition) Lead(l replica.Leadership) error {
 	p.order.Lock()
 	defer p.order.Unlock()
 	if err := p.log.StartEpoch(l.Epoch); err != nil {
+		p.fail(err)
 		return fmt.Errorf("broker: %s: leader epoch %d: %w", p.name, l.Epoch, err)
 	}
 	l.LogStart, l.LEO = p.log.StartOffset(), p.log.EndOffset()

@@ -1,0 +1,53 @@
+package broker
+
+import (
+	"os"
+	"path/filepath"
+	"testing"
+
+	"trialog/core/broker/partition"
+	"trialog/core/kafka"
+
+	"github.com/stretchr/testify/require"
+	"github.com/twmb/franz-go/pkg/kmsg"
+)
+
+// A partition whose leader epoch cannot be made durable ends the start with an error that names it; the log that is
+// open already is not opened again.
+func TestStartWithoutLeaderEpoch(t *testing.T) {
+	dir := t.TempDir()
+	in := start(t, dir)
+	in.dial().create("t", 2)
+	in.end()
+
+	b, err := New(loadConfig(t, dir), Options{})
+	require.NoError(t, err)
+	t.Cleanup(b.Abandon)
+	require.NoError(t, b.openDirs())
+	require.NoError(t, b.openMetadata())
+	require.NoError(t, b.openPartitions(false))
+	require.NoError(t, b.listen())
+	require.NoError(t, os.RemoveAll(filepath.Join(dir, "t-1"))) // now no file can be made in it
+	require.NoError(t, b.register())
+	require.ErrorContains(t, b.openPartitions(true), "t-1: leader epoch")
+	require.ErrorContains(t, b.openPartitions(true), "t-1: leader epoch", "and again")
+	p := b.table.TopicNamed("t").Partition(1)
+	require.Equal(t, partition.Failed, p.State())
+	require.Equal(t, kafka.ErrNotLeaderOrFollower, p.CheckEpoch(kafka.NoLeaderEpoch))
+}
+
+// What is left of a topic that could not be opened gives way to the next topic of the name.
+func TestTopicAfterOneThatFailed(t *testing.T) {
+	dir := t.TempDir()
+	in := start(t, dir)
+	c := in.dial()
+	require.NoError(t, os.MkdirAll(filepath.Join(dir, "t-0", "00000000000000000000.log"), 0o755)) // where the segment should be
+	c.create("t", 1)
+	require.EqualValues(t, 3, c.produce(-1, "t", 0, batch("a")).ErrorCode)
+
+	req := kmsg.NewPtrDeleteTopicsRequest()
+	req.Version, req.TopicNames = 5, []string{"t"}
+	require.Zero(t, ask[*kmsg.DeleteTopicsResponse](c, req).Topics[0].ErrorCode)
+	c.create("t", 1)
+	require.Zero(t, c.produce(-1, "t", 0, batch("a")).ErrorCode)
+}
