@@ -51,3 +51,12 @@ func TestTopicAfterOneThatFailed(t *testing.T) {
 	c.create("t", 1)
 	require.Zero(t, c.produce(-1, "t", 0, batch("a")).ErrorCode)
 }
+
+// The metadata log is never compacted, so that recovery keeps no hole in it.
+func TestMetadataIsNotCompacted(t *testing.T) {
+	b, err := New(loadConfig(t, t.TempDir(), "log.cleanup.policy=compact", "log.retention.ms=1"), Options{})
+	require.NoError(t, err)
+	settings := b.metadataSettings()
+	require.False(t, settings.CleanupCompact)
+	require.EqualValues(t, -1, settings.RetentionMs)
+}

@@ -126,6 +126,21 @@ func TestDuplicatesWithRuleOff(t *testing.T) {
 	}
 }
 
+// The answer to a duplicate has the time of the first copy, which is what readers see; a refusal has none.
+func TestLogAppendTimeOfDuplicate(t *testing.T) {
+	in := start(t, t.TempDir())
+	c := in.dial()
+	c.create("t", 1, "message.timestamp.type", "LogAppendTime")
+	first := c.produce(-1, "t", 0, idempotent(7, 0, 0, "a"))
+	time.Sleep(5 * time.Millisecond)
+	again := c.produce(-1, "t", 0, idempotent(7, 0, 0, "a"))
+	require.Equal(t, kafka.ErrNone, code(again))
+	require.Equal(t, first.LogAppendTime, again.LogAppendTime)
+	refused := c.produce(-1, "t", 0, idempotent(7, 0, 9, "gap"))
+	require.Equal(t, kafka.ErrOutOfOrderSequenceNumber, code(refused))
+	require.EqualValues(t, -1, refused.LogAppendTime)
+}
+
 func TestLogAppendTime(t *testing.T) {
 	in := start(t, t.TempDir())
 	c := in.dial()

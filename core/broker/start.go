@@ -70,10 +70,12 @@ func (b *Broker) finishRemovals(removed map[kafka.TopicID]bool) error {
 	return b.dirs.RemoveDeleted()
 }
 
-// metadataSettings are those of a log that is never cut by retention.
+// metadataSettings are those of a log that is never cut by retention or compacted, whatever the defaults of topics: a
+// compacted log may have holes, and recovery would take a lost decision for one.
 func (b *Broker) metadataSettings() config.Topic {
 	s := b.cfg.Topic(nil)
 	s.RetentionMs, s.RetentionBytes, s.LogAppendTime = -1, -1, false
+	s.CleanupCompact, s.CleanupDelete = false, true
 	return s
 }
 

@@ -117,9 +117,9 @@ func (a *API) producePartition(rq *serve.Request, pa *produceAnswer, p *partitio
 		entry.LogStartOffset = kafka.NoOffset
 		return code, message
 	}
-	if p.Settings().LogAppendTime {
+	stamped := p.Settings().LogAppendTime
+	if stamped {
 		record.SetLogAppendTime(entry.Records, rq.Now.WallMs)
-		entry.LogAppendTime = rq.Now.WallMs
 	}
 	if !a.AckAfterAppend {
 		return appendLate(rq, p, entry)
@@ -132,6 +132,9 @@ func (a *API) producePartition(rq *serve.Request, pa *produceAnswer, p *partitio
 		return out.Code, ""
 	}
 	entry.BaseOffset = out.Base
+	if stamped {
+		entry.LogAppendTime = out.Timestamp // of a duplicate, when the first copy came
+	}
 	if pa.req.Acks != kafka.AcksNone && p.Progress(pa.kind) < out.Next {
 		pa.waits = append(pa.waits, produceWait{partition: p, next: out.Next, entry: i})
 	}
@@ -146,6 +149,9 @@ func appendLate(rq *serve.Request, p *partition.Partition, entry *wire.ProducePa
 		return kafka.ErrKafkaStorageError, err.Error()
 	}
 	entry.BaseOffset = out.Base
+	if p.Settings().LogAppendTime {
+		entry.LogAppendTime = rq.Now.WallMs
+	}
 	return kafka.ErrNone, ""
 }
 

@@ -18,6 +18,9 @@ type Appended struct {
 	Code kafka.ErrorCode // of the producer's sequence; nothing was appended unless NONE
 	Base kafka.Offset    // offset of the first record; of the first copy, when it is a duplicate
 	Next kafka.Offset    // the answer is complete when progress reaches it
+
+	// Timestamp is the largest timestamp (ms) of the batch; of the first copy, when it is a duplicate.
+	Timestamp int64
 }
 
 // Append appends one batch that passed record.ValidateProduce, in place: its base
@@ -43,7 +46,7 @@ func (p *Partition) append(batch []byte, now kafka.Now) (Appended, error) {
 			return p.machine.Appended(now, a.Base, a.Next, out)
 		})
 	}
-	return Appended{Code: a.Code, Base: a.Base, Next: a.Next}, nil
+	return Appended{Code: a.Code, Base: a.Base, Next: a.Next, Timestamp: a.Timestamp}, nil
 }
 
 // lateQueue holds batches that were answered before they are appended: what rule
