@@ -173,7 +173,7 @@ func (b *Broker) Stop(ctx context.Context) error {
 
 func (b *Broker) stop(ctx context.Context) error {
 	for _, p := range b.table.All() {
-		p.FlushNow() // so that answers which wait for a flush leave
+		p.Drain() // so that answers which wait for a flush leave
 	}
 	if err := b.server.Stop(ctx); err != nil {
 		b.log.Warn("connections were cut", "err", err)

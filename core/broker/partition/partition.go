@@ -231,14 +231,19 @@ func (p *Partition) flush() {
 	p.idle.Broadcast()
 }
 
-// FlushNow asks for a flush of everything that was appended, whatever the policy:
-// answers that wait for one are released. It does not wait.
-func (p *Partition) FlushNow() {
-	p.state.Lock()
-	defer p.state.Unlock()
-	if p.State() == Online {
-		p.wantFlush(p.machine.LEO())
+// Drain has everything that waits for a flush flushed at once, and what is appended
+// from now on too: the broker stops, and no answer should wait for flush.ms. Without
+// a flush policy nothing waits. It does not wait.
+func (p *Partition) Drain() {
+	s := *p.Settings()
+	if s.FlushMessages == replica.NoFlushPolicy && s.FlushMs == replica.NoFlushPolicy {
+		return
 	}
+	s.FlushMessages = 1
+	now := p.env.Now()
+	p.step(now, func(out []replica.Effect) []replica.Effect {
+		return p.machine.SetConfig(now, machineConfig(p.env, &s), out)
+	})
 }
 
 func (p *Partition) wantFlush(to kafka.Offset) {
