@@ -171,6 +171,36 @@ func TestStrays(t *testing.T) {
 	in.dial().create("nobodys", 1)
 }
 
+// Metadata that was lost says nothing of topics, not even that they were deleted:
+// a new topic of the same name does not remove the records of the old one, and
+// the log says what recovery cut off.
+func TestLostMetadata(t *testing.T) {
+	dir := t.TempDir()
+	in := start(t, dir)
+	c := in.dial()
+	c.create("t", 1)
+	c.produce(-1, "t", 0, batch("precious"))
+	in.crash()
+	path := filepath.Join(dir, "__cluster_metadata-0", "00000000000000000000.log")
+	text, err := os.ReadFile(path)
+	require.NoError(t, err)
+	text[70] ^= 1
+	require.NoError(t, os.WriteFile(path, text, 0o644))
+
+	in = start(t, dir)
+	require.Regexp(t, `recovery of \S+__cluster_metadata-0: cut \d+ bytes, 0 segments: .*at 0: crc`, in.log.String())
+	in.dial().create("t", 1)
+	in.end()
+	stray, err := filepath.Glob(filepath.Join(dir, "t-0.*-stray", "00000000000000000000.log"))
+	require.NoError(t, err)
+	require.Len(t, stray, 1)
+	text, err = os.ReadFile(stray[0])
+	require.NoError(t, err)
+	require.Contains(t, string(text), "precious")
+	start(t, dir)
+	require.FileExists(t, stray[0])
+}
+
 // Several log directories share the partitions, and keep them.
 func TestLogDirs(t *testing.T) {
 	one, two := t.TempDir(), t.TempDir()

@@ -154,8 +154,12 @@ func (d *Dir) Clean() bool { return d.clean }
 // BrokerEpoch is the broker epoch that the marker carried, or -1.
 func (d *Dir) BrokerEpoch() int64 { return d.brokerEpoch }
 
-// Warnings are one line each: what was damaged and could be done without.
-func (d *Dir) Warnings() []string { return d.warnings }
+// Warnings are one line each: what was damaged and could be done without, and what the recoveries of logs cut off.
+func (d *Dir) Warnings() []string {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	return slices.Clone(d.warnings)
+}
 
 // Properties is the file meta.properties of a log directory.
 type Properties struct {
@@ -274,6 +278,9 @@ func (d *Dir) OpenLog(tp kafka.TopicPartition, id kafka.TopicID, settings config
 	i, _ := d.search(tp)
 	d.logs = slices.Insert(d.logs, i, l)
 	d.read += l.read
+	if l.cut != "" {
+		d.warnings = append(d.warnings, fmt.Sprintf("recovery of %s: %s", path, l.cut))
+	}
 	// A recovery point above the end would have the next start trust what is appended there from now on (L16).
 	save := d.read >= saveAfterBytes || k.offsets[knownRecoveryPoint] > l.FlushedTo()
 	if save {
@@ -337,12 +344,25 @@ func (d *Dir) Logs() []*Log {
 	return slices.Clone(d.logs)
 }
 
-// deleteDirSuffix ends the name of a partition's directory that is to be removed.
-const deleteDirSuffix = "-delete"
+const (
+	deleteDirSuffix = "-delete" // ends the name of a partition's directory that is to be removed
+	strayDirSuffix  = "-stray"  // of one that is kept although no topic claims it
+)
 
 // DeleteLog closes the log if it is open and renames its directory to `<topic>-<partition>.<unique>-delete`, durably.
 // unique is 32 hex digits in Kafka. RemoveDeleted removes what is so marked. A partition that is not there is no error.
 func (d *Dir) DeleteLog(tp kafka.TopicPartition, unique string) error {
+	return d.rename(tp, unique, deleteDirSuffix)
+}
+
+// SetAside does the same with `<topic>-<partition>.<unique>-stray`, which nobody removes: Kafka's place for a partition of
+// which the metadata does not know whether its topic was ever deleted.
+func (d *Dir) SetAside(tp kafka.TopicPartition, unique string) error {
+	return d.rename(tp, unique, strayDirSuffix)
+}
+
+// rename takes a partition out of the directory's logs; kind is the suffix that says why.
+func (d *Dir) rename(tp kafka.TopicPartition, unique, kind string) error {
 	var open *Log
 	d.mu.Lock()
 	if i, ok := d.search(tp); ok {
@@ -356,14 +376,14 @@ func (d *Dir) DeleteLog(tp kafka.TopicPartition, unique string) error {
 		_ = open.Close() // what it could not write is not needed
 	}
 	// Kafka shortens the topic so that the name stays within 255 bytes.
-	suffix := fmt.Sprintf("-%d.%s%s", tp.Partition, unique, deleteDirSuffix)
+	suffix := fmt.Sprintf("-%d.%s%s", tp.Partition, unique, kind)
 	topic := tp.Topic[:min(len(tp.Topic), 255-len(suffix))]
 	err := os.Rename(filepath.Join(d.path, tp.String()), filepath.Join(d.path, topic+suffix))
 	if err == nil {
 		err = syncDir(d.path, d.cfg.Rules)
 	}
 	if err != nil && !errors.Is(err, fs.ErrNotExist) {
-		return fmt.Errorf("seglog: delete %s: %w", tp, err)
+		return fmt.Errorf("seglog: rename %s to %s%s: %w", tp, topic, suffix, err)
 	}
 	return nil
 }

@@ -49,7 +49,8 @@ type Log struct {
 	dir     string
 	topicID kafka.TopicID
 	cache   indexCache
-	read    int64 // bytes that its recovery read
+	read    int64  // bytes that its recovery read
+	cut     string // what its recovery cut off and why, "" for nothing
 
 	settings atomic.Pointer[config.Topic]
 	segments atomic.Pointer[[]*segment] // in order, never empty; replaced, never changed

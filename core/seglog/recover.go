@@ -386,7 +386,7 @@ func (r *recovery) adopt() error {
 	active.clean.Store(false)
 	active.seal.Store(nil)
 	l.setSegments(segs)
-	l.read = r.read
+	l.read, l.cut = r.read, r.losses()
 	l.start.Store(max(r.start.LogStart, segs[0].base))
 	l.publishUndecided()
 	l.flush.to.Store(segs[r.first].base)
@@ -420,11 +420,20 @@ func (r *recovery) report() string {
 		return "clean"
 	}
 	text := fmt.Sprintf("unclean: read %d segments, %d bytes", len(r.segs)-r.first, r.read)
-	if r.why != nil {
-		text += fmt.Sprintf("; cut %d bytes, %d segments: %v", r.cut, r.dropped, r.why)
-		if !r.l.cfg.Rules.RecoverCutsTornTail {
-			text += " (the torn tail stays)"
-		}
+	if losses := r.losses(); losses != "" {
+		text += "; " + losses
+	}
+	return text
+}
+
+// losses is what was cut off and why.
+func (r *recovery) losses() string {
+	if r.why == nil {
+		return ""
+	}
+	text := fmt.Sprintf("cut %d bytes, %d segments: %v", r.cut, r.dropped, r.why)
+	if !r.l.cfg.Rules.RecoverCutsTornTail {
+		text += " (the torn tail stays)"
 	}
 	return text
 }

@@ -155,14 +155,15 @@ func (s *Set) Metadata() *seglog.Log {
 
 // OpenLog opens a partition where it lies, or makes it in the directory with the
 // fewest partitions. A directory of that name that belongs to another topic is
-// what a deletion left behind: it is removed.
+// set aside: what is known to be deleted was removed before (Strays), so the
+// metadata may have lost that topic, and its records are nobody's to remove.
 func (s *Set) OpenLog(tp kafka.TopicPartition, id kafka.TopicID, settings config.Topic) (*seglog.Log, error) {
 	dir := s.emptiest()
 	if at, ok := s.found[tp]; ok {
 		delete(s.found, tp)
 		if at.id != id && !at.id.IsZero() {
-			s.cfg.Log.Warn("removing a partition of a deleted topic of the same name", "partition", tp.String(), "topic_id", at.id.String())
-			if err := at.dir.DeleteLog(tp, hexOf(s.cfg.NewUUID())); err != nil {
+			s.cfg.Log.Warn("a partition of an unknown topic of the same name is set aside, its directory ends in -stray", "partition", tp.String(), "topic_id", at.id.String())
+			if err := at.dir.SetAside(tp, hexOf(s.cfg.NewUUID())); err != nil {
 				return nil, err
 			}
 		} else {
