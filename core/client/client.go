@@ -109,7 +109,8 @@ func New(cfg Config) (*Client, error) {
 	return &Client{cfg: cfg, slots: make(map[connKey]*slot)}, nil
 }
 
-// Close breaks every connection; what is in flight ends as unknown. It waits for nothing and may be called twice.
+// Close breaks every connection; what is in flight ends as unknown. It waits for a dial that is under way, which
+// DialTimeout bounds, and may be called twice.
 func (c *Client) Close() {
 	c.mu.Lock()
 	c.closed = true

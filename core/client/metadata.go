@@ -177,18 +177,24 @@ func (c *Client) askMetadata(ctx context.Context, op string, topics []string) (*
 	return resp.(*kmsg.MetadataResponse), nil
 }
 
-// askAny sends req to one broker after the other until one answers.
+// askAny sends req to one broker after the other until one answers. Its error is that of the last attempt of which a
+// byte may have left, if there was one: no later refused dial makes that undone.
 func (c *Client) askAny(ctx context.Context, req kmsg.Request) (kmsg.Response, *transportError) {
 	var last *transportError
 	for _, addr := range c.meta.addresses(c.cfg.Bootstrap) {
 		if ctx.Err() != nil {
-			return nil, &transportError{name: NameNotSent, err: ctx.Err()}
+			if last == nil || !last.sent {
+				last = &transportError{name: NameNotSent, err: ctx.Err()}
+			}
+			return nil, last
 		}
 		resp, err := c.request(addr, forAdmin, req, c.cfg.RequestTimeout)
 		if err == nil {
 			return resp, nil
 		}
-		last = err
+		if last == nil || !last.sent || err.sent {
+			last = err
+		}
 	}
 	c.meta.mu.Lock()
 	c.meta.turn++

@@ -75,6 +75,25 @@ func TestRefusedDialIsADefiniteFailure(t *testing.T) {
 	assert.Contains(t, r.Err.Error(), f.addr())
 }
 
+// Several brokers are asked one after the other: an attempt that may have left is not undone by one that did not.
+func TestAnUnknownAskOutlastsARefusedDial(t *testing.T) {
+	f, gone := newFake(t, 1), newFake(t, 1)
+	gone.stop()
+	f.override = func(req kmsg.Request) kmsg.Response {
+		if req.Key() == int16(kmsg.InitProducerID) {
+			for _, nc := range f.conns {
+				nc.Close() // the id is given, the answer is lost
+			}
+		}
+		return nil
+	}
+	c, err := New(Config{Bootstrap: []string{f.addr(), gone.addr()}, RequestTimeout: 300 * time.Millisecond})
+	require.NoError(t, err)
+	defer c.Close()
+	_, err = c.InitProducerID(ctx)
+	assert.Equal(t, Unknown, OutcomeOf(err), "%v", err)
+}
+
 func TestNoAcksIsNeverAcknowledged(t *testing.T) {
 	f := newFake(t, 1)
 	p, err := f.client().NewProducer(ProducerConfig{Acks: kafka.AcksNone})
