@@ -1,6 +1,7 @@
 package broker
 
 import (
+	"encoding/binary"
 	"fmt"
 	"sync"
 	"testing"
@@ -124,6 +125,25 @@ func TestDuplicatesWithRuleOff(t *testing.T) {
 		require.Equal(t, kafka.ErrNone, code(got))
 		require.Equal(t, i, got.BaseOffset)
 	}
+}
+
+// The header of a batch may not lie about its records' times: bounds hold for the records, and a lookup by time finds
+// them (as Kafka's LogValidator, which writes the largest into the header).
+func TestHeaderTimesAreTheRecords(t *testing.T) {
+	in := start(t, t.TempDir())
+	c := in.dial()
+	c.create("t", 1, "message.timestamp.after.max.ms", "1000")
+	lie := func(ts int64) []byte {
+		b := batchOf(func(b *record.Builder) { b.Append(5, nil, []byte("x")); b.Append(ts, nil, []byte("y")) })
+		binary.BigEndian.PutUint64(b[35:], 5) // the largest timestamp
+		record.SetChecksum(b)
+		return b
+	}
+	now := time.Now().UnixMilli()
+	require.Equal(t, kafka.ErrInvalidTimestamp, code(c.produce(-1, "t", 0, lie(now+60_000))))
+	require.Equal(t, kafka.ErrNone, code(c.produce(-1, "t", 0, lie(now))))
+	require.EqualValues(t, 1, c.listOffset("t", 0, now).Offset)
+	require.EqualValues(t, now, c.listOffset("t", 0, now).Timestamp)
 }
 
 // The answer to a duplicate has the time of the first copy, which is what readers see; a refusal has none.

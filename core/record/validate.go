@@ -111,7 +111,8 @@ func Validate(b []byte) (Header, error) {
 // ValidateProduce checks that b is exactly one batch that a client may produce: what Validate asks, and no control
 // batch, an existing codec, CreateTime, count = last offset delta + 1 > 0, a producer id with an epoch and a base
 // sequence, and, when it is not compressed, records that parse with offset deltas 0, 1, 2 ... The caller still has to
-// compare the size with max.message.bytes and the timestamps with its bounds.
+// compare the size with max.message.bytes and the timestamps with its bounds. MaxTimestamp of the header that it returns
+// is that of the records of an uncompressed batch, whatever the batch says: SetMaxTimestamp writes it.
 func ValidateProduce(b []byte) (Header, error) {
 	h, fault := validate(b)
 	if fault == nil {
@@ -124,7 +125,9 @@ func ValidateProduce(b []byte) (Header, error) {
 		return h, nil
 	}
 	it := NewRecords(b)
+	h.MaxTimestamp = kafka.NoTimestamp
 	for it.Next() {
+		h.MaxTimestamp = max(h.MaxTimestamp, it.rec.Timestamp)
 	}
 	return h, it.Err()
 }
@@ -189,6 +192,15 @@ func SetLogAppendTime(batch []byte, ms int64) {
 	be.PutUint16(batch[posAttributes:], be.Uint16(batch[posAttributes:])|uint16(LogAppendTime))
 	be.PutUint64(batch[posMaxTimestamp:], uint64(ms))
 	SetChecksum(batch)
+}
+
+// SetMaxTimestamp makes ms the largest timestamp in the header of this whole batch, and recomputes the CRC if it was
+// another.
+func SetMaxTimestamp(batch []byte, ms int64) {
+	if be := binary.BigEndian; be.Uint64(batch[posMaxTimestamp:]) != uint64(ms) {
+		be.PutUint64(batch[posMaxTimestamp:], uint64(ms))
+		SetChecksum(batch)
+	}
 }
 
 // SetChecksum writes the CRC-32C of this whole batch into it.

@@ -176,10 +176,11 @@ func checkBatch(b []byte, settings *config.Topic, version int16, now kafka.Now) 
 	case h.IsTransactional():
 		return kafka.ErrInvalidTxnState, "no transaction is open"
 	}
+	record.SetMaxTimestamp(b, h.MaxTimestamp)
 	return checkTimestamps(&h, settings, now)
 }
 
-// checkTimestamps trusts the header's times: records are not decompressed.
+// checkTimestamps knows the largest and the first timestamp; of a compressed batch what the header says.
 func checkTimestamps(h *record.Header, settings *config.Topic, now kafka.Now) (kafka.ErrorCode, string) {
 	if settings.LogAppendTime || h.MaxTimestamp == kafka.NoTimestamp {
 		return kafka.ErrNone, ""
