@@ -1,8 +1,12 @@
 package court
 
 import (
+	"encoding/json"
 	"fmt"
+	"os"
+	"path/filepath"
 	"strings"
+	"time"
 
 	"trialog/checker/court/experiment"
 )
@@ -131,7 +135,8 @@ func (row *MutantRow) columns(everyJudge bool) []string {
 	return []string{number(row.Experiment), row.Rule, at, tried, judge, panics}
 }
 
-type cellJSON struct {
+// CellSummary is a row of a stored trial.
+type CellSummary struct {
 	Experiment string         `json:"experiment"`
 	World      string         `json:"world"`
 	Cell       string         `json:"cell"`
@@ -159,15 +164,15 @@ type mutantJSON struct {
 // MarshalJSON is the report for programs.
 func (rep *Report) MarshalJSON() ([]byte, error) {
 	out := struct {
-		Result  Result       `json:"result"`
-		Cells   []cellJSON   `json:"cells"`
-		Mutants []mutantJSON `json:"mutants"`
-		Failed  []*Run       `json:"failed"`
-	}{rep.Result(), []cellJSON{}, []mutantJSON{}, rep.Failed}
+		Result  Result        `json:"result"`
+		Cells   []CellSummary `json:"cells"`
+		Mutants []mutantJSON  `json:"mutants"`
+		Failed  []*Run        `json:"failed"`
+	}{rep.Result(), []CellSummary{}, []mutantJSON{}, rep.Failed}
 	for i := range rep.Cells {
 		row := &rep.Cells[i]
 		t := &row.Tally
-		out.Cells = append(out.Cells, cellJSON{row.Experiment, row.World, row.Cell.Name, row.RulesOff, row.Cell.Expect.String(),
+		out.Cells = append(out.Cells, CellSummary{row.Experiment, row.World, row.Cell.Name, row.RulesOff, row.Cell.Expect.String(),
 			t.Runs - t.NotExpressed, t.Count, t.RecordsLost, t.Panics, row.verdict()})
 	}
 	for i := range rep.Mutants {
@@ -182,6 +187,40 @@ func (rep *Report) MarshalJSON() ([]byte, error) {
 		out.Mutants = append(out.Mutants, m)
 	}
 	return compact(out), nil
+}
+
+// trialFile keeps the last trial beside the runs.
+const trialFile = "trial.json"
+
+// Write stores the report of a whole trial in the directory of the runs.
+func (rep *Report) Write(dir string) error {
+	if err := os.MkdirAll(dir, 0o755); err != nil {
+		return fmt.Errorf("court: report: %w", err)
+	}
+	if err := os.WriteFile(filepath.Join(dir, trialFile), pretty(rep), 0o644); err != nil {
+		return fmt.Errorf("court: report: %w", err)
+	}
+	return nil
+}
+
+// ReadTrial reads the cells of the last trial that was stored in the directory of the runs, and when that was.
+func ReadTrial(dir string) ([]CellSummary, time.Time, error) {
+	file := filepath.Join(dir, trialFile)
+	text, err := os.ReadFile(file)
+	if err != nil {
+		return nil, time.Time{}, fmt.Errorf("court: report: %w", err)
+	}
+	info, err := os.Stat(file)
+	if err != nil {
+		return nil, time.Time{}, fmt.Errorf("court: report: %w", err)
+	}
+	var stored struct {
+		Cells []CellSummary `json:"cells"`
+	}
+	if err := json.Unmarshal(text, &stored); err != nil {
+		return nil, time.Time{}, fmt.Errorf("court: %s: %w", file, err)
+	}
+	return stored.Cells, info.ModTime(), nil
 }
 
 // writeTable aligns columns; numbers stand at the right of theirs.

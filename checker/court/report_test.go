@@ -3,6 +3,7 @@ package court
 import (
 	"flag"
 	"os"
+	"path/filepath"
 	"strings"
 	"testing"
 
@@ -64,6 +65,12 @@ func TestTrialReport(t *testing.T) {
 	require.Equal(t, Unknown, rep.Result(), "one seed cannot show the documented loss")
 	golden(t, "trial.txt", rep.String())
 	golden(t, "trial.json", strings.ReplaceAll(string(pretty(rep)), dir, "RUNS"))
+	require.NoError(t, rep.Write(dir))
+	cells, _, err := ReadTrial(dir)
+	require.NoError(t, err)
+	require.Len(t, cells, 6)
+	require.Equal(t, "documented loss in 5 runs, 15 records", cells[5].Verdict)
+	require.NoError(t, os.Remove(filepath.Join(dir, trialFile)))
 	rep.Cells = append(rep.Cells[:3:3], rep.Cells[4:]...)
 	require.Equal(t, Valid, rep.Result())
 

@@ -62,7 +62,7 @@ func NewSim(ctx context.Context, file, source string) (*Sim, error) {
 	program, err := engine.Compile(ctx, wasm)
 	if err != nil {
 		engine.Close(ctx)
-		return nil, err
+		return nil, fmt.Errorf("court: guest %s: %w", file, err)
 	}
 	sum := sha256.Sum256(wasm)
 	return &Sim{engine: engine, program: program, source: built, digest: hex.EncodeToString(sum[:])}, nil

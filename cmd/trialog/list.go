@@ -8,6 +8,7 @@ import (
 	"path/filepath"
 	"strings"
 	"text/tabwriter"
+	"time"
 
 	"github.com/spf13/cobra"
 
@@ -29,7 +30,7 @@ func listCommand() *cobra.Command {
 			if err != nil {
 				return err
 			}
-			last := lastRuns(runs)
+			last := lastVerdicts(runs)
 			if f.json {
 				return printJSON(c.OutOrStdout(), listJSON(all, last))
 			}
@@ -43,24 +44,41 @@ func listCommand() *cobra.Command {
 
 type cellKey struct{ experiment, cell string }
 
-// lastRuns finds the newest stored run of each cell with every rule on. Runs that cannot be read are passed over.
-func lastRuns(dir string) map[cellKey]court.Stored {
-	last := map[cellKey]court.Stored{}
+// lastVerdict is the newest that is known of a cell with every rule on.
+type lastVerdict struct {
+	text string
+	dir  string // of the run; empty for a trial
+	at   time.Time
+}
+
+// lastVerdicts looks through stored runs and the last trial. What cannot be read is passed over.
+func lastVerdicts(dir string) map[cellKey]lastVerdict {
+	last := map[cellKey]lastVerdict{}
+	note := func(experiment, cell string, v lastVerdict) {
+		key := cellKey{experiment, cell}
+		if !v.at.Before(last[key].at) {
+			last[key] = v
+		}
+	}
 	stored, _ := filepath.Glob(filepath.Join(dir, "*"))
 	for _, at := range stored {
-		r, err := court.ReadSummary(at)
-		if err != nil || len(r.RulesOff) > 0 {
-			continue
+		if r, err := court.ReadSummary(at); err == nil && len(r.RulesOff) == 0 {
+			note(r.Experiment, r.Cell, lastVerdict{fmt.Sprintf("%s (%s, seed %d)", r.Result, r.World, r.Seed), at, r.Written})
 		}
-		key := cellKey{r.Experiment, r.Cell}
-		if have, ok := last[key]; !ok || r.Written.After(have.Written) {
-			last[key] = r
+	}
+	cells, when, err := court.ReadTrial(dir)
+	if err != nil {
+		return last
+	}
+	for _, c := range cells {
+		if c.Runs > 0 {
+			note(c.Experiment, c.Cell, lastVerdict{fmt.Sprintf("%s (%s, %d runs)", c.Verdict, c.World, c.Runs), "", when})
 		}
 	}
 	return last
 }
 
-func printList(w io.Writer, all []*experiment.Experiment, last map[cellKey]court.Stored) error {
+func printList(w io.Writer, all []*experiment.Experiment, last map[cellKey]lastVerdict) error {
 	for i, e := range all {
 		if i > 0 {
 			fmt.Fprintln(w)
@@ -68,9 +86,9 @@ func printList(w io.Writer, all []*experiment.Experiment, last map[cellKey]court
 		fmt.Fprintf(w, "%s\n  %s\n", e.Name, e.Question)
 		table := tabwriter.NewWriter(w, 0, 0, 2, ' ', 0)
 		for _, c := range e.Cells {
-			verdict := "no stored run"
-			if r, ok := last[cellKey{e.Name, c.Name}]; ok {
-				verdict = fmt.Sprintf("%s (%s, seed %d)", r.Result, r.World, r.Seed)
+			verdict := "not tried"
+			if v, ok := last[cellKey{e.Name, c.Name}]; ok {
+				verdict = v.text
 			}
 			fmt.Fprintf(table, "  %s\t%s\t%s\t%s\n", c.Name, strings.Join(c.Claims, " "), c.Expect, verdict)
 		}
@@ -98,13 +116,13 @@ type listedCell struct {
 	Dir    string   `json:"dir,omitempty"`
 }
 
-func listJSON(all []*experiment.Experiment, last map[cellKey]court.Stored) []listedExperiment {
+func listJSON(all []*experiment.Experiment, last map[cellKey]lastVerdict) []listedExperiment {
 	var out []listedExperiment
 	for _, e := range all {
 		le := listedExperiment{Name: e.Name, Question: e.Question, Answer: e.Answer}
 		for _, c := range e.Cells {
-			r := last[cellKey{e.Name, c.Name}]
-			le.Cells = append(le.Cells, listedCell{c.Name, c.Claims, c.Expect.String(), string(r.Result), r.Dir})
+			v := last[cellKey{e.Name, c.Name}]
+			le.Cells = append(le.Cells, listedCell{c.Name, c.Claims, c.Expect.String(), v.text, v.dir})
 		}
 		for _, m := range e.Mutants {
 			le.Mutants = append(le.Mutants, m.Rule)

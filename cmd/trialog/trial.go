@@ -22,6 +22,9 @@ func trialCommand() *cobra.Command {
 		Use:   "trial [EXPERIMENT...]",
 		Short: "put the broker on trial: real processes, the simulated OS, every safety rule switched off in turn",
 		RunE: func(c *cobra.Command, args []string) error {
+			if seeds < 0 {
+				return fmt.Errorf("trial: --seeds %d is negative", seeds)
+			}
 			return withTrial(c, &f, args, func(ctx context.Context, t *court.Trial, e *experiment.Experiment, rep *court.Report) error {
 				r, err := realWorld()
 				if err != nil {
@@ -33,7 +36,10 @@ func trialCommand() *cobra.Command {
 				if err := t.Cells(ctx, t.Sim, e, seeds, rep); err != nil {
 					return err
 				}
-				return t.Mutants(ctx, e, rep)
+				if err := t.Mutants(ctx, e, rep); err != nil {
+					return err
+				}
+				return rep.Write(t.Runs)
 			})
 		},
 	}
