@@ -1,11 +1,13 @@
 package client
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"net"
 	"slices"
 	"strconv"
+	"strings"
 	"sync"
 	"time"
 
@@ -172,7 +174,7 @@ func (c *Client) askMetadata(ctx context.Context, op string, topics []string) (*
 	}
 	resp, err := c.askAny(ctx, req)
 	if err != nil {
-		return nil, unsent(op, "metadata", err.name, err.err)
+		return nil, unsent(op, cmp.Or(strings.Join(topics, ","), "cluster"), err.name, err.err)
 	}
 	return resp.(*kmsg.MetadataResponse), nil
 }

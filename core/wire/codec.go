@@ -27,14 +27,18 @@ func Decode(key, version int16, body []byte) (kmsg.Request, error) {
 }
 
 // readFrom turns a panic of the decoder into an error: a peer must not be able
-// to end the process.
+// to end the process. kmsg has one error for every other fault, and it speaks of a
+// response.
 func readFrom(req kmsg.Request, body []byte) (err error) {
 	defer func() {
 		if p := recover(); p != nil {
 			err = fmt.Errorf("decoder panicked: %v", p)
 		}
 	}()
-	return req.ReadFrom(body)
+	if req.ReadFrom(body) != nil {
+		return fmt.Errorf("bad body of %d bytes", len(body))
+	}
+	return nil
 }
 
 // AppendResponse appends the whole frame of a response.

@@ -40,6 +40,12 @@ func TestDecodeRoundTrip(t *testing.T) {
 	}
 }
 
+// The refusal of a body says what was asked, in words about a request.
+func TestDecodeError(t *testing.T) {
+	_, err := Decode(KeyMetadata, 9, []byte{1, 2})
+	require.EqualError(t, err, "wire: Metadata v9: bad body of 2 bytes: malformed request")
+}
+
 // Random bytes, and valid requests with bytes changed, cut or added, are refused
 // or accepted; they never panic, and the frame header neither.
 func TestDecodeHostile(t *testing.T) {
