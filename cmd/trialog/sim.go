@@ -68,7 +68,7 @@ func runSim(c *cobra.Command, target string, f simFlags) error {
 	}
 	defer e.Close(ctx)
 	if spec.Program, err = e.Compile(ctx, wasm); err != nil {
-		return err
+		return fmt.Errorf("sim: %s: %w", target, err)
 	}
 	if f.trace != "" {
 		t, err := os.Create(f.trace)

@@ -7,6 +7,7 @@ import (
 	"encoding/hex"
 	"encoding/json"
 	"fmt"
+	"io"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -51,6 +52,20 @@ func Build(ctx context.Context, o Options) error {
 	cmd.Stderr = &stderr
 	if err := cmd.Run(); err != nil {
 		return fmt.Errorf("guest: go build %s: %w\n%s", o.Package, err, strings.TrimSpace(stderr.String()))
+	}
+	return checkProgram(o.Package, out)
+}
+
+// checkProgram refuses what go build makes of a package that is no program: an archive.
+func checkProgram(pkg, file string) error {
+	f, err := os.Open(file)
+	if err != nil {
+		return fmt.Errorf("guest: %w", err)
+	}
+	defer f.Close()
+	var magic [4]byte
+	if _, err := io.ReadFull(f, magic[:]); err != nil || string(magic[:]) != "\x00asm" {
+		return fmt.Errorf("guest: %s is not a program (package main)", pkg)
 	}
 	return nil
 }

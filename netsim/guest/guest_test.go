@@ -76,3 +76,11 @@ func TestBuildErrorsNameThePackage(t *testing.T) {
 	require.ErrorContains(t, err, "guest: go build .")
 	assert.ErrorContains(t, err, "nothing")
 }
+
+func TestLibraryIsNoProgram(t *testing.T) {
+	dir := t.TempDir()
+	require.NoError(t, os.WriteFile(filepath.Join(dir, "go.mod"), []byte("module library\n"), 0o644))
+	require.NoError(t, os.WriteFile(filepath.Join(dir, "a.go"), []byte("package library\n"), 0o644))
+	err := Build(t.Context(), Options{Dir: dir, Package: ".", Out: filepath.Join(dir, "x.wasm")})
+	require.EqualError(t, err, "guest: . is not a program (package main)")
+}
