@@ -127,6 +127,16 @@ func TestDuplicatesWithRuleOff(t *testing.T) {
 	}
 }
 
+// No segment can hold a batch that is larger than segment.bytes: RECORD_LIST_TOO_LARGE, as Kafka.
+func TestBatchOverSegmentBytes(t *testing.T) {
+	in := start(t, t.TempDir())
+	c := in.dial()
+	c.create("t", 1, "internal.segment.bytes", "200")
+	require.Equal(t, kafka.ErrNone, code(c.produce(-1, "t", 0, batch("fits"))))
+	require.Equal(t, kafka.ErrRecordListTooLarge, code(c.produce(-1, "t", 0, batch(string(make([]byte, 200))))))
+	require.Equal(t, []string{"0=fits"}, c.readAll("t", 0))
+}
+
 // The header of a batch may not lie about its records' times: bounds hold for the records, and a lookup by time finds
 // them (as Kafka's LogValidator, which writes the largest into the header).
 func TestHeaderTimesAreTheRecords(t *testing.T) {

@@ -164,6 +164,9 @@ func checkBatch(b []byte, settings *config.Topic, version int16, now kafka.Now) 
 	if len(b) > int(settings.MaxMessageBytes) {
 		return kafka.ErrMessageTooLarge, fmt.Sprintf("batch of %d bytes is over max.message.bytes=%d", len(b), settings.MaxMessageBytes)
 	}
+	if len(b) > int(settings.SegmentBytes) {
+		return kafka.ErrRecordListTooLarge, fmt.Sprintf("batch of %d bytes is over segment.bytes=%d", len(b), settings.SegmentBytes)
+	}
 	if len(b) == 0 {
 		return kafka.ErrInvalidRecord, "no batch"
 	}
