@@ -102,13 +102,27 @@ func runBroker(c *cobra.Command, cfg *config.Broker, asJSON bool, stop <-chan st
 	defer cancel()
 	stopped := make(chan error, 1)
 	go func() { stopped <- b.Stop(ctx) }()
-	select {
-	case err := <-stopped:
-		if err != nil {
-			return exitWith(exitFailed, err)
+	return awaitStop(stopped, stop)
+}
+
+// sameSignal is how long after the first a signal counts as the same one: `timeout` and shells send theirs to the process
+// and to its group, and that must not cost a clean stop.
+const sameSignal = 500 * time.Millisecond
+
+// awaitStop waits for the clean stop to end, or for a second word to end at once.
+func awaitStop(stopped <-chan error, stop <-chan string) error {
+	began := time.Now()
+	for {
+		select {
+		case err := <-stopped:
+			if err != nil {
+				return exitWith(exitFailed, err)
+			}
+			return nil
+		case why := <-stop:
+			if time.Since(began) >= sameSignal {
+				return exitWith(exitFailed, fmt.Errorf("broker: ended by a second signal (%s) before it had stopped", why))
+			}
 		}
-		return nil
-	case why := <-stop:
-		return exitWith(exitFailed, fmt.Errorf("broker: a second %s ended it before it had stopped", why))
 	}
 }

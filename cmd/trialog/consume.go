@@ -48,6 +48,9 @@ Exit codes: 0 done; 1 no answer of the cluster within --timeout, an offset that 
 }
 
 func runConsume(c *cobra.Command, cl *client.Client, topic string, f consumeFlags) error {
+	if f.maxMessages < -1 {
+		return fmt.Errorf("consume: --max-messages %d is below -1", f.maxMessages)
+	}
 	from, err := parseOffset(f.offset)
 	if err != nil {
 		return err

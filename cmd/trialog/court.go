@@ -92,6 +92,9 @@ func knownRules(list string) ([]string, error) {
 	if err != nil {
 		return nil, err
 	}
+	if list != "" && len(names) == 0 {
+		return nil, fmt.Errorf("--mutant %q names no safety rule", list)
+	}
 	var known []string
 	for _, d := range broker.RuleDocs() {
 		known = append(known, d.FullName())

@@ -25,6 +25,9 @@ func swarmCommand() *cobra.Command {
 line that replays each. With --mutant the search ends at the first conviction.`,
 		Args: cobra.ExactArgs(1),
 		RunE: func(c *cobra.Command, args []string) error {
+			if jobs < 0 {
+				return fmt.Errorf("swarm: --jobs %d is negative", jobs)
+			}
 			one, err := f.load(args[0])
 			if err != nil {
 				return err
