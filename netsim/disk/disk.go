@@ -19,7 +19,7 @@ const (
 const (
 	NameMax     = 255     // bytes of one name
 	PathMax     = 4096    // bytes of a path
-	FileSizeMax = 1 << 40 // bytes of a file, holes included
+	FileSizeMax = 1 << 34 // bytes of a file, holes included; a page of a hole costs the simulator 24 bytes
 	PendingMax  = 1 << 16
 )
 

@@ -1,6 +1,7 @@
 package disk
 
 import (
+	"math"
 	"runtime"
 	"testing"
 
@@ -167,7 +168,11 @@ func TestReadWriteSeek(t *testing.T) {
 		require.Equal(t, "Je\x00\x00end", string(b.content("/a")))
 		_, e = p.Read(ap, buf)
 		require.Equal(t, kernel.EBADF, e)
-		require.Equal(t, kernel.EFBIG, second(p.Pwrite(fd, []byte("x"), FileSizeMax)))
+		for _, off := range []int64{FileSizeMax, 1 << 62, math.MaxInt64} {
+			require.Equal(t, kernel.EFBIG, second(p.Pwrite(fd, []byte("x"), off)), "offset %d", off)
+		}
+		require.Equal(t, kernel.OK, second(p.Seek(fd, math.MaxInt64, 0)))
+		require.Equal(t, kernel.EFBIG, second(p.Write(fd, []byte("x"))))
 		b.open(p, "/a", rdwr|kernel.OpenTrunc)
 		require.Empty(t, b.content("/a"))
 	})

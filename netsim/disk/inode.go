@@ -103,7 +103,7 @@ func (n *inode) readAt(dst []byte, off int64) int {
 
 // writeAt puts src into the page cache. The count is short where space ran out.
 func (fs *FS) writeAt(n *inode, src []byte, off int64) (int, kernel.Errno) {
-	if off+int64(len(src)) > FileSizeMax {
+	if off > FileSizeMax-int64(len(src)) {
 		return 0, kernel.EFBIG
 	}
 	done, e := 0, kernel.OK

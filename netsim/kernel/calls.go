@@ -16,7 +16,7 @@ type Call struct {
 type When uint8
 
 // Sides of a call. Middle strikes only in a write to a disk file of at least 2 bytes, and leaves a seeded proper
-// prefix of it written.
+// prefix of it written; on a slow disk it strikes when that prefix has reached the disk.
 const (
 	Before When = iota
 	Middle
@@ -31,6 +31,8 @@ type Trap struct {
 	When  When
 	// Fire may kill, pause or cut the power of the process; what it did is felt before the guest runs on.
 	Fire func(*Proc)
+
+	removed bool // by RemoveTrap, before it struck
 }
 
 // SetTrap arms a trap on the process.
@@ -38,6 +40,11 @@ func (p *Proc) SetTrap(t *Trap) { p.traps = append(p.traps, t) }
 
 // RemoveTrap disarms a trap that has not struck.
 func (p *Proc) RemoveTrap(t *Trap) {
+	t.removed = true
+	p.takeTrap(t)
+}
+
+func (p *Proc) takeTrap(t *Trap) {
 	for i, have := range p.traps {
 		if have == t {
 			p.traps = append(p.traps[:i:i], p.traps[i+1:]...)
@@ -52,7 +59,7 @@ func (p *Proc) sprung(c Call, w When) *Trap {
 		if t.When != w || (t.Call != 0 && t.Call != c.Number) || (t.Match != nil && !t.Match(c)) {
 			continue
 		}
-		p.RemoveTrap(t)
+		p.takeTrap(t)
 		return t
 	}
 	return nil
@@ -74,7 +81,10 @@ func (p *Proc) enter(name string, f File, n int) Call {
 	p.calls++
 	k.calls.Add(1)
 	c := Call{Number: p.calls, Name: name, File: f, Len: n}
-	p.deferred = nil
+	p.call = c
+	if f != nil {
+		p.deferred = nil
+	}
 	k.now += p.cost.Between(k.opt.CallNsMin, k.opt.CallNsMax)
 	p.spring(c, Before)
 	p.handOver(p.cost.Intn(k.opt.HandOver) == 0)
@@ -92,9 +102,15 @@ func (p *Proc) handOver(others bool) {
 
 // leave ends a call.
 func (p *Proc) leave(c Call, a, b int64, e Errno) {
-	p.k.trace.add(Entry{At: p.k.now, Who: p.Name, What: c.Name, A: a, B: b, C: int64(e)})
-	p.resumed = nil
+	p.logCall(c, a, b, e)
 	p.spring(c, After)
+}
+
+func (p *Proc) logCall(c Call, a, b int64, e Errno) {
+	p.k.trace.add(Entry{At: p.k.now, Who: p.Name, What: c.Name, A: a, B: b, C: int64(e)})
+	if p.resumed != nil && p.resumed.again(c) {
+		p.resumed = nil
+	}
 }
 
 // Read is read(2).
@@ -138,18 +154,36 @@ func (p *Proc) write(name string, fd int, src []byte, do func(File, []byte) (int
 	c := p.enter(name, f, len(src))
 	n, e := 0, EBADF
 	if f != nil {
-		if len(p.traps) > 0 && f.Kind() == KindRegular && len(src) > 1 {
-			if t := p.sprung(c, Middle); t != nil {
-				n, e = do(f, src[:1+p.tear.Intn(len(src)-1)])
-				t.Fire(p)
-				p.leave(c, int64(fd), int64(n), e)
-				p.checkpoint()
-				return n, e
-			}
+		if t := p.middle(c); t != nil {
+			return p.tornWrite(t, c, fd, src, do)
 		}
 		n, e = do(f, src)
 	}
 	p.leave(c, int64(fd), digest(n, src), e)
+	return n, e
+}
+
+// middle takes the trap that strikes in the middle of this write, if any. The repetition of a deferred write writes
+// nothing.
+func (p *Proc) middle(c Call) *Trap {
+	if len(p.traps) == 0 || c.File.Kind() != KindRegular || c.Len < 2 || (p.resumed != nil && p.resumed.again(c)) {
+		return nil
+	}
+	return p.sprung(c, Middle)
+}
+
+// tornWrite writes a proper prefix and lets the trap strike: at once, or when a slow disk has done it.
+func (p *Proc) tornWrite(t *Trap, c Call, fd int, src []byte, do func(File, []byte) (int, Errno)) (int, Errno) {
+	n, e := do(c.File, src[:1+p.tear.Intn(len(src)-1)])
+	if e == EAGAIN && p.deferred != nil {
+		p.deferred.strike = t
+		p.leave(c, int64(fd), int64(n), e)
+		return n, e
+	}
+	p.logCall(c, int64(fd), int64(n), e)
+	t.Fire(p)
+	p.checkpoint()
+	p.spring(c, After)
 	return n, e
 }
 
@@ -159,7 +193,9 @@ func (p *Proc) regular(name string, fd, n int, do func(Regular) (int64, Errno)) 
 	c := p.enter(name, f, n)
 	v, e := int64(0), EBADF
 	if f != nil {
-		e = EINVAL
+		if e = EINVAL; name == "lseek" || name == "pread" {
+			e = ESPIPE
+		}
 		if r, ok := f.(Regular); ok {
 			v, e = do(r)
 		}

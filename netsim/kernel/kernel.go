@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"math"
 	"sync/atomic"
 	"time"
 )
@@ -109,7 +110,7 @@ func (k *Kernel) After(d int64, fn func()) *Event {
 		d = 0
 	}
 	k.seq++
-	e := &Event{at: k.now + d, seq: k.seq, fn: fn}
+	e := &Event{at: k.now + min(d, math.MaxInt64-k.now), seq: k.seq, fn: fn}
 	heap.Push(&k.events, e)
 	return e
 }

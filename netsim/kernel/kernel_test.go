@@ -3,6 +3,7 @@ package kernel
 import (
 	"bytes"
 	"errors"
+	"math"
 	"strings"
 	"testing"
 	"time"
@@ -322,4 +323,101 @@ func TestWallClockHasAnOffsetMonotonicHasNone(t *testing.T) {
 		assert.Less(t, p.Clock(false)-mono, int64(1e6))
 	}), nil)
 	require.NoError(t, k.Run(allDead(k)))
+}
+
+// slowFile takes its time for every write.
+type slowFile struct{ memFile }
+
+func (f *slowFile) Write(p *Proc, b []byte) (int, Errno) {
+	if n, e, yes := p.Resumed(); yes {
+		return n, e
+	}
+	p.Defer(f.delay, func() (int, Errno) { return f.memFile.Write(p, b) })
+	return 0, EAGAIN
+}
+
+// writeSlowly makes one write as a guest would: it waits for the token, and other calls come between.
+func writeSlowly(p *Proc, b []byte) (int, Errno) {
+	n, e := p.Write(0, b)
+	for e == EAGAIN {
+		p.Clock(false) // of the runtime; it must not take the place of the call that was deferred
+		token := p.Deferred()
+		p.PollWait([]Poll{p.PollOn(token, Readable)}, -1)
+		p.ResumeWith(token)
+		p.Clock(false)
+		n, e = p.Write(0, b)
+	}
+	return n, e
+}
+
+func TestOtherCallsMayComeBeforeTheRepetition(t *testing.T) {
+	k := New(Options{Seed: 1})
+	f := &slowFile{memFile{delay: 1e6}}
+	p := spawn(k, "a", func(p *Proc) {
+		n, e := writeSlowly(p, make([]byte, 10))
+		assert.Equal(t, OK, e)
+		assert.Equal(t, 10, n)
+	})
+	p.Install(0, f)
+	require.NoError(t, k.Run(allDead(k)))
+	assert.Len(t, f.b, 10, "written once")
+}
+
+func TestMiddleOfAWriteToASlowDisk(t *testing.T) {
+	for _, c := range []struct {
+		name    string
+		fire    func(k *Kernel, p *Proc)
+		written int // complete writes after the prefix
+	}{
+		{"kill", func(k *Kernel, p *Proc) { k.Kill(p, ReasonKill) }, 0},
+		{"pause", func(k *Kernel, p *Proc) { p.Pause(); k.After(1e9, p.Resume) }, 1},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			k := New(Options{Seed: 1})
+			f := &slowFile{memFile{delay: 1e6}}
+			p := spawn(k, "a", func(p *Proc) {
+				for range 2 {
+					writeSlowly(p, make([]byte, 100))
+				}
+			})
+			p.Install(0, f)
+			p.SetTrap(&Trap{When: Middle, Fire: func(p *Proc) { c.fire(k, p) }})
+			require.NoError(t, k.Run(allDead(k)))
+			assert.Greater(t, len(f.b), 100*c.written)
+			assert.Less(t, len(f.b), 100*c.written+100)
+		})
+	}
+}
+
+func TestATrapTakenBackDoesNotStrikeASlowWrite(t *testing.T) {
+	k := New(Options{Seed: 1})
+	f := &slowFile{memFile{delay: 1e6}}
+	p := spawn(k, "a", func(p *Proc) { writeSlowly(p, make([]byte, 100)) })
+	p.Install(0, f)
+	trap := &Trap{When: Middle, Fire: func(p *Proc) { k.Kill(p, ReasonKill) }}
+	p.SetTrap(trap)
+	k.After(5e5, func() { p.RemoveTrap(trap) })
+	require.NoError(t, k.Run(allDead(k)))
+	assert.Equal(t, ReasonExit, p.Exited().Reason)
+}
+
+// A process that a trap in the middle of its write has killed must not meet the trap behind it.
+func TestTheDeadMeetNoFurtherTrap(t *testing.T) {
+	k := New(Options{Seed: 1})
+	struck := 0
+	p := spawn(k, "a", func(p *Proc) { p.Write(0, make([]byte, 100)) })
+	p.Install(0, &memFile{})
+	for _, w := range []When{Middle, After} {
+		p.SetTrap(&Trap{When: w, Fire: func(p *Proc) { struck++; k.Kill(p, ReasonKill) }})
+	}
+	require.NoError(t, k.Run(allDead(k)))
+	assert.Equal(t, 1, struck)
+}
+
+func TestTimesBeyondTheEndOfTimeNeverCome(t *testing.T) {
+	k := New(Options{Seed: 1})
+	p := spawn(k, "a", func(p *Proc) { sleep(p, 1e9) })
+	k.After(1, func() { k.After(math.MaxInt64, func() { t.Error("came at", k.Now()) }) })
+	require.NoError(t, k.Run(allDead(k)))
+	assert.Equal(t, ReasonExit, p.Exited().Reason)
 }

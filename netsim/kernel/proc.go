@@ -56,6 +56,7 @@ type Proc struct {
 	deadline  int64
 	seenRound uint64
 	calls     int64
+	call      Call // the current or last one
 	cost      *Rand
 	entropy   *Rand
 	tear      *Rand
