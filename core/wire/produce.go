@@ -20,8 +20,6 @@ type ProduceRequest struct {
 
 	Topics     []ProduceTopic
 	Partitions []ProducePartition // of all topics, in request order
-
-	names []byte // topic names of a detached request
 }
 
 // ProduceTopic names the partitions [First, First+Count) of the request.
@@ -51,7 +49,7 @@ const produceFlexible = 9
 func (r *ProduceRequest) Parse(version int16, body []byte) error {
 	flexible := version >= produceFlexible
 	c := cursor{src: body}
-	*r = ProduceRequest{Version: version, Topics: r.Topics[:0], Partitions: r.Partitions[:0], names: r.names[:0]}
+	*r = ProduceRequest{Version: version, Topics: r.Topics[:0], Partitions: r.Partitions[:0]}
 	r.TransactionalID, _ = c.nullable(flexible, false)
 	r.Acks = c.int16()
 	r.TimeoutMs = c.int32()
@@ -161,21 +159,4 @@ func appendNoTags(dst []byte, flexible bool) []byte {
 		return append(dst, 0)
 	}
 	return dst
-}
-
-// Detach copies the topic names out of the frame and drops everything else that
-// aliases it, so that the frame may be reused while the answer waits.
-func (r *ProduceRequest) Detach() {
-	r.TransactionalID = nil
-	for i := range r.Topics {
-		r.names = append(r.names, r.Topics[i].Name...)
-	}
-	rest := r.names
-	for i := range r.Topics {
-		n := len(r.Topics[i].Name)
-		r.Topics[i].Name, rest = rest[:n:n], rest[n:]
-	}
-	for i := range r.Partitions {
-		r.Partitions[i].Records = nil
-	}
 }

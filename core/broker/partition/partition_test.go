@@ -115,7 +115,7 @@ func TestAppend(t *testing.T) {
 	for i := range int64(3) {
 		got, err := u.Append(batch("a", "b"), u.env.Now())
 		require.NoError(t, err)
-		require.Equal(t, Appended{Base: 2 * i, Next: 2*i + 2}, got)
+		require.Equal(t, Appended{Base: 2 * i, Next: 2*i + 2, Timestamp: 1}, got)
 		for _, k := range []Kind{Acked, HW, Visible} {
 			require.Equal(t, got.Next, u.Progress(k))
 		}
