@@ -370,6 +370,6 @@ func (p *Proc) ExitProcess(code int) {
 
 // Crash records that the engine saw the guest fail (a trap, an engine error) and ends the process.
 func (p *Proc) Crash(text string) {
-	p.k.outputs = append(p.k.outputs, Output{At: p.k.now, Proc: p.Name, Stream: "stderr", Data: []byte(text + "\n")})
+	p.k.outputs = append(p.k.outputs, Output{At: p.k.now, Proc: p.Name, Life: p.life, Stream: "stderr", Data: []byte(text + "\n")})
 	p.finish(134, ReasonCrash)
 }

@@ -244,6 +244,7 @@ func (k *Kernel) Procs() []*Proc { return k.procs }
 type Output struct {
 	At     int64 // virtual ns: when the call was made
 	Proc   string
+	Life   string // the incarnation given to Spawn
 	Stream string
 	Data   []byte
 }

@@ -44,6 +44,7 @@ type Proc struct {
 	Unwind func()
 
 	k         *Kernel
+	life      string
 	wake      chan struct{}
 	reaped    chan struct{} // set by Kill of a process without the baton; closed when its goroutine is over
 	state     procState
@@ -73,7 +74,7 @@ type Proc struct {
 // random streams differ from those of its namesake before a restart.
 func (k *Kernel) Spawn(h *Host, name, incarnation string, main func(*Proc), onExit func(*Proc)) *Proc {
 	p := &Proc{
-		Host: h, Name: name, k: k, onExit: onExit, wake: make(chan struct{}),
+		Host: h, Name: name, life: incarnation, k: k, onExit: onExit, wake: make(chan struct{}),
 		cost:      k.Stream(name+"/"+incarnation, "call cost"),
 		entropy:   k.Stream(name+"/"+incarnation, "entropy"),
 		tear:      k.Stream(name+"/"+incarnation, "torn call"),

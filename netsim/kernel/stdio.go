@@ -22,7 +22,7 @@ func (s *sink) Write(p *Proc, b []byte) (int, Errno) {
 		return 0, ENOSPC
 	}
 	p.written += int64(len(b))
-	s.k.outputs = append(s.k.outputs, Output{At: s.k.now, Proc: p.Name, Stream: s.stream, Data: append([]byte(nil), b...)})
+	s.k.outputs = append(s.k.outputs, Output{At: s.k.now, Proc: p.Name, Life: p.life, Stream: s.stream, Data: append([]byte(nil), b...)})
 	return len(b), OK
 }
 

@@ -9,8 +9,11 @@ import (
 	"time"
 )
 
-// StepsMax bounds a plan.
-const StepsMax = 10_000
+// StepsMax bounds a plan, and TimeMax every time and duration in it, so that sums of a few of them are times as well.
+const (
+	StepsMax = 10_000
+	TimeMax  = 10_000 * time.Hour
+)
 
 var verbs = []Verb{
 	Partition, CutLink, Heal, Kill, Stop, Start, Restart, PowerCut, Pause, Resume, Clock, Link, Conn, Disk, Wipe,
@@ -22,7 +25,7 @@ var reserved = []string{"call", "midwrite", "for", "skew", "slow", "stuck", "ful
 
 // Parse reads a plan. Errors read `name:LINE: what and where`.
 func Parse(name, text string) (*Plan, error) {
-	p := &Plan{}
+	p := &Plan{Name: name}
 	for i, line := range strings.Split(text, "\n") {
 		words := fields(line)
 		if len(words) == 0 {
@@ -256,6 +259,9 @@ func (s *Step) parseSkew(w *reader) error {
 	if err != nil {
 		return fmt.Errorf("skew %q is no duration", word)
 	}
+	if d > TimeMax || d < -TimeMax {
+		return fmt.Errorf("skew %q: want at most %v", word, TimeMax)
+	}
 	s.Amount = d
 	return nil
 }
@@ -317,8 +323,11 @@ func (w *reader) next() string {
 func (w *reader) duration(what string, least time.Duration) (time.Duration, error) {
 	word := w.next()
 	d, err := time.ParseDuration(word)
-	if err != nil || d < least {
+	switch {
+	case err != nil || d < least:
 		return 0, fmt.Errorf("%s %q: want a duration such as 1.5s", what, word)
+	case d > TimeMax:
+		return 0, fmt.Errorf("%s %q: want at most %v", what, word, TimeMax)
 	}
 	return d, nil
 }

@@ -1,6 +1,7 @@
 package nemesis
 
 import (
+	"fmt"
 	"slices"
 	"time"
 )
@@ -99,11 +100,26 @@ type Budget struct {
 
 // Plan is a list of steps in the order of the text.
 type Plan struct {
+	Name   string  // where it was parsed from; not part of equality
 	Budget *Budget // nil: none stated
 	Steps  []Step
 }
 
-// Equal compares two plans by all but line numbers.
+// Place names a step of the plan in messages: the plan's name and the step's line, or its number in a generated plan.
+func (p *Plan) Place(s *Step) string {
+	name, line := p.Name, s.Line
+	if name == "" {
+		name = "plan"
+	}
+	for i := range p.Steps {
+		if line == 0 && s == &p.Steps[i] {
+			line = i + 1
+		}
+	}
+	return fmt.Sprintf("%s:%d", name, line)
+}
+
+// Equal compares two plans by all but names and line numbers.
 func (p *Plan) Equal(q *Plan) bool {
 	if (p.Budget == nil) != (q.Budget == nil) || (p.Budget != nil && *p.Budget != *q.Budget) {
 		return false

@@ -75,6 +75,36 @@ func TestEveryVerbParsesAndPrints(t *testing.T) {
 	}
 }
 
+// TestAnyWordsParseOrAreRefused puts the words of the language together at random: no panic, an error names the line,
+// and what parses is printed so that it parses again.
+func TestAnyWordsParseOrAreRefused(t *testing.T) {
+	word := rapid.OneOf(rapid.SampledFrom(strings.Fields(sample+" at on budget for before after -9223372036854775808ns 9e9h +1ns -1h #3 a->b#0 = lose= call 9223372036854775807")),
+		rapid.String())
+	rapid.Check(t, func(t *rapid.T) {
+		lines := rapid.SliceOfN(rapid.SliceOfN(word, 0, 9), 1, 3).Draw(t, "lines")
+		text := ""
+		for _, words := range lines {
+			text += rapid.SampledFrom([]string{"at 1s ", ""}).Draw(t, "begin") + strings.Join(words, " ") + "\n"
+		}
+		p, err := Parse("plan", text)
+		if err != nil {
+			require.Regexp(t, `^plan:\d+: `, err.Error())
+			return
+		}
+		again, err := Parse("again", p.String())
+		require.NoError(t, err, p.String())
+		require.True(t, p.Equal(again), "%v\n%v", p, again)
+	})
+}
+
+func TestPlacesInMessages(t *testing.T) {
+	p, err := Parse("f.txt", "\n\nat 1s kill a")
+	require.NoError(t, err)
+	require.Equal(t, "f.txt:3", p.Place(&p.Steps[0]))
+	p = &Plan{Steps: make([]Step, 2)}
+	require.Equal(t, "plan:2", p.Place(&p.Steps[1]))
+}
+
 func TestStepsAsData(t *testing.T) {
 	p, err := Parse("plan", sample)
 	require.NoError(t, err)
@@ -103,6 +133,8 @@ func TestErrorsSayWhatAndWhere(t *testing.T) {
 		{"\n\nkill b1", `plan:3: "kill": a line begins with at, on or budget`},
 		{"at 5 kill b1", `plan:1: at "5": want a duration such as 1.5s`},
 		{"at -5s kill b1", `plan:1: at "-5s": want a duration such as 1.5s`},
+		{"at 2562047h kill b1", `plan:1: at "2562047h": want at most 10000h0m0s`},
+		{"at 5s clock a skew -2562047h47m16.854775808s", `want at most 10000h0m0s`},
 		{"at 5s", `plan:1: there is no verb ""`},
 		{"at 5s murder b1", `plan:1: there is no verb "murder"; the verbs are [partition cut`},
 		{"at 5s kill", `plan:1: kill: no target`},

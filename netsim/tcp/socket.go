@@ -56,9 +56,11 @@ func (s *socket) Read(_ *kernel.Proc, dst []byte) (int, kernel.Errno) {
 		return 0, kernel.OK
 	case len(s.in().unread) > 0:
 		return s.in().read(dst), kernel.OK
+	case s.eof: // as in Linux, also when a reset came behind the FIN: that is for writers
+		return 0, kernel.OK
 	case s.pending != kernel.OK:
 		return 0, s.Err()
-	case s.eof || s.readClosed || s.state == forgotten:
+	case s.readClosed || s.state == forgotten:
 		return 0, kernel.OK
 	}
 	return 0, kernel.EAGAIN

@@ -217,6 +217,21 @@ func TestReaderLeavesWriterGetsReset(t *testing.T) {
 	b.run()
 }
 
+// As in Linux, a reset behind a FIN is told to writers: readers have met the end already.
+func TestResetBehindAFinIsNoErrorForReaders(t *testing.T) {
+	b := newBench(t, 1, Options{})
+	b.pair(func(g *guest, fd int) {
+		g.sleep(time.Second)
+		require.Equal(t, kernel.OK, g.send(fd, []byte("nobody there")))
+		g.sleep(time.Second)
+		n, e := g.Read(fd, make([]byte, 1))
+		require.Equal(t, []any{0, kernel.OK}, []any{n, e})
+		_, e = g.Write(fd, []byte("x"))
+		require.Equal(t, kernel.EPIPE, e)
+	}, func(g *guest, fd int) { g.Close(fd) })
+	b.run()
+}
+
 func TestCloseWithUnreadDataResets(t *testing.T) {
 	b := newBench(t, 1, Options{})
 	b.pair(func(g *guest, fd int) {

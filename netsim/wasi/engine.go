@@ -93,6 +93,7 @@ type guest struct {
 type openDir struct {
 	fd   int32
 	path string
+	list []kernel.DirEntry // as it was when reading began, so that changes skip and repeat nothing
 }
 
 // rootFD is where WASI programs look for the first directory they were given.
@@ -104,7 +105,7 @@ type guestKey struct{}
 // name; env entries are KEY=value.
 func (pr *Program) Main(args, env []string) func(*kernel.Proc) {
 	return func(p *kernel.Proc) {
-		g := &guest{p: p, args: args, env: env, dirs: []openDir{{rootFD, "/"}}}
+		g := &guest{p: p, args: args, env: env, dirs: []openDir{{fd: rootFD, path: "/"}}}
 		p.Unwind = func() { panic(sys.NewExitError(137)) }
 		ctx := context.WithValue(context.Background(), guestKey{}, g)
 		ctx = experimental.WithMemoryAllocator(ctx, experimental.MemoryAllocatorFunc(allocate))

@@ -152,9 +152,16 @@ func fdReaddir(g *guest, m memory, a []uint64) uint64 {
 	if e != kernel.OK {
 		return errno(e)
 	}
+	first := a[3]
+	if d := g.dir(int32(a[0])); d != nil {
+		if first == 0 {
+			d.list = list
+		}
+		list = d.list
+	}
 	buf := m.bytes(a[1], a[2])
 	used := 0
-	for i := int(a[3]); i < len(list) && used < len(buf); i++ {
+	for i := int(min(first, uint64(len(list)))); i < len(list) && used < len(buf); i++ {
 		var h [direntSize]byte
 		le.PutUint64(h[:], uint64(i+1))
 		le.PutUint64(h[8:], list[i].Inode)
@@ -169,12 +176,20 @@ func fdReaddir(g *guest, m memory, a []uint64) uint64 {
 
 // resolve makes the absolute path of a path relative to an open directory.
 func (g *guest) resolve(fd int32, rel string) (string, kernel.Errno) {
-	for i := range g.dirs {
-		if g.dirs[i].fd == fd {
-			return path.Join(g.dirs[i].path, rel), kernel.OK
-		}
+	if d := g.dir(fd); d != nil {
+		return path.Join(d.path, rel), kernel.OK
 	}
 	return "", kernel.EBADF
+}
+
+// dir is the open directory behind a descriptor, or nil.
+func (g *guest) dir(fd int32) *openDir {
+	for i := range g.dirs {
+		if g.dirs[i].fd == fd {
+			return &g.dirs[i]
+		}
+	}
+	return nil
 }
 
 // onPath runs a call on the path in the operands (descriptor, pointer, length).
@@ -215,7 +230,7 @@ func pathOpen(g *guest, m memory, a []uint64) uint64 {
 			return e
 		}
 		if g.p.File(fd).Kind() == kernel.KindDirectory {
-			g.dirs = append(g.dirs, openDir{int32(fd), p})
+			g.dirs = append(g.dirs, openDir{fd: int32(fd), path: p})
 		}
 		m.put32(a[8], uint32(fd))
 		return kernel.OK

@@ -18,6 +18,30 @@ type strike struct {
 	trap *kernel.Trap
 }
 
+// check refuses a plan that names a process which is not there. Roles can only be known when they are resolved.
+func (w *world) check(plan *nemesis.Plan) error {
+	if w.spec.Resolve != nil {
+		return nil
+	}
+	for i := range plan.Steps {
+		s := &plan.Steps[i]
+		if s.On != nil {
+			continue // never struck, and reported so
+		}
+		names := append([]string(nil), s.Targets...)
+		if s.From != "" {
+			names = append(names, s.From, s.To)
+		}
+		for _, g := range s.Groups {
+			names = append(names, g...)
+		}
+		if _, err := w.targets(names); err != nil {
+			return fmt.Errorf("%s: %s: %w", plan.Place(s), s, err)
+		}
+	}
+	return nil
+}
+
 // schedule puts every step of the plan into the event queue.
 func (w *world) schedule(plan *nemesis.Plan) {
 	for i := range plan.Steps {
@@ -30,7 +54,7 @@ func (w *world) schedule(plan *nemesis.Plan) {
 		w.k.After(s.At.Nanoseconds(), func() {
 			w.pending--
 			if err := w.do(s); err != nil && w.err == nil {
-				w.err = fmt.Errorf("world: plan: %s: %w", s, err)
+				w.err = fmt.Errorf("%s: %s: %w", plan.Place(s), s, err)
 			}
 		})
 	}
@@ -224,12 +248,13 @@ func (w *world) hit(s *nemesis.Step, n *node) {
 	switch s.Verb {
 	case nemesis.Kill:
 		if n.alive() {
+			n.again = false // whoever is killed stays down, whatever was to follow a stop
 			w.note(s.Verb, name, text)
 			w.k.Kill(n.proc, kernel.ReasonKill)
 			w.revive(s, n)
 		}
 	case nemesis.PowerCut:
-		n.cutOff = true
+		n.cutOff, n.again = true, false
 		w.note(s.Verb, name, text)
 		w.net.HostDown(name)
 		if n.alive() {
@@ -307,7 +332,7 @@ func (w *world) doNetwork(s *nemesis.Step) error {
 		}
 		w.net.Partition(groups...)
 		w.note(s.Verb, "", s.String())
-		w.later(s, "", "partition", w.net.HealAll)
+		w.later(s, "", "partition", func() { w.net.HealPartition(groups...) })
 		return nil
 	case nemesis.Heal:
 		if s.From == "" {

@@ -9,6 +9,7 @@
 package world
 
 import (
+	"bytes"
 	"context"
 	"errors"
 	"fmt"
@@ -183,6 +184,9 @@ func build(spec Spec) (*world, error) {
 	if spec.Limit <= 0 {
 		return nil, errors.New("world: the spec has no time limit")
 	}
+	if len(spec.Procs) > tcp.HostsMax {
+		return nil, fmt.Errorf("world: %d processes, at most %d have a place in the network", len(spec.Procs), tcp.HostsMax)
+	}
 	k := kernel.New(kernel.Options{Seed: spec.Seed, Record: spec.Record})
 	w := &world{spec: spec, k: k, net: tcp.New(k, spec.Net)}
 	k.Net = w.net
@@ -211,6 +215,9 @@ func build(spec Spec) (*world, error) {
 		}
 	}
 	if spec.Plan != nil {
+		if err := w.check(spec.Plan); err != nil {
+			return nil, err
+		}
 		w.schedule(spec.Plan)
 	}
 	return w, nil
@@ -354,15 +361,19 @@ func (r *Result) Text(proc, stream string) string {
 	return b.String()
 }
 
-// lines cuts what processes wrote into lines, in the order in which the lines ended; an unfinished last line of a
-// stream comes at the end.
+// lines cuts what processes wrote into lines, in the order in which the lines ended. An unfinished last line of a
+// life comes before what the next life writes to that stream, or at the end.
 func lines(outputs []kernel.Output) []Line {
 	type open struct {
-		proc, stream string
-		at           int64
-		text         []byte
+		proc, life, stream string
+		at                 int64
+		text               []byte
 	}
 	var list []Line
+	end := func(p *open) {
+		list = append(list, Line{At: time.Duration(p.at), Proc: p.proc, Stream: p.stream, Text: string(p.text)})
+		p.text = p.text[:0]
+	}
 	var parts []*open
 	part := func(o *kernel.Output) *open {
 		for _, p := range parts {
@@ -376,21 +387,23 @@ func lines(outputs []kernel.Output) []Line {
 	for i := range outputs {
 		o := &outputs[i]
 		p := part(o)
-		p.at = o.At
-		rest := o.Data
-		for {
-			text, after, found := strings.Cut(string(rest), "\n")
+		if p.life != o.Life && len(p.text) > 0 {
+			end(p)
+		}
+		p.at, p.life = o.At, o.Life
+		for rest := o.Data; ; {
+			text, after, found := bytes.Cut(rest, []byte{'\n'})
 			p.text = append(p.text, text...)
 			if !found {
 				break
 			}
-			list = append(list, Line{At: time.Duration(o.At), Proc: o.Proc, Stream: o.Stream, Text: string(p.text)})
-			p.text, rest = p.text[:0], []byte(after)
+			end(p)
+			rest = after
 		}
 	}
 	for _, p := range parts {
 		if len(p.text) > 0 {
-			list = append(list, Line{At: time.Duration(p.at), Proc: p.proc, Stream: p.stream, Text: string(p.text)})
+			end(p)
 		}
 	}
 	return list

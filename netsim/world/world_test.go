@@ -92,6 +92,21 @@ func TestPartitionHealsAndConnectionSurvives(t *testing.T) {
 	assert.Regexp(t, `39 at \d+ ok`, out)
 }
 
+func TestTheEndOfAPartitionEndsNothingElse(t *testing.T) {
+	res := run(t, 1, 60*time.Second, "at 0s link cli->srv delay 300ms\nat 1s partition srv | cli for 1s",
+		"srv: echo :7000", "cli: ping srv:7000 40 20s")
+	var at []int64
+	for _, line := range strings.Split(res.Text("cli", "stdout"), "\n") {
+		var i int
+		var ms int64
+		if n, _ := fmt.Sscanf(line, "%d at %d ok", &i, &ms); n == 2 {
+			at = append(at, ms)
+		}
+	}
+	require.Len(t, at, 40)
+	assert.Greater(t, at[39]-at[29], int64(10*300), "the link is still slow")
+}
+
 func TestOneWayCutsLoseEitherDirection(t *testing.T) {
 	for _, link := range []string{"srv->cli", "cli->srv"} {
 		res := run(t, 1, 60*time.Second, "at 1s cut "+link+" for 4s", "srv: echo :7000", "cli: ping srv:7000 30 500ms")
@@ -259,6 +274,22 @@ func TestPowerCutTakesWhatWasNot(t *testing.T) {
 	assert.Len(t, kept, 2, "a name that was not fsynced is lost in some worlds and kept in others")
 }
 
+func TestAListingSkipsNothingWhileFilesGo(t *testing.T) {
+	out := run(t, 1, 10*time.Second, "", "a: sweep").Text("a", "stdout")
+	assert.Contains(t, out, "made 2000, met 2000, left 0")
+}
+
+func TestLinesOfTwoLivesAreNotJoined(t *testing.T) {
+	res := run(t, 1, 3*time.Second, "at 1s kill a\nat 1500ms start a", "a: half")
+	assert.Equal(t, "begun\nbegun\n", res.Text("a", "stdout"))
+}
+
+func TestWhoIsKilledWhileItStopsStaysDown(t *testing.T) {
+	res := run(t, 1, 5*time.Second, "at 1s stop a\nat 1100ms start a\nat 2s kill a", "a: spin")
+	assert.Len(t, res.Procs[0].Exits, 1)
+	assert.Equal(t, int64(2e9), res.Procs[0].Exits[0].At)
+}
+
 func TestFullDisk(t *testing.T) {
 	out := run(t, 1, 10*time.Second, "at 0s disk a full", "a: fill").Text("a", "stdout")
 	assert.Regexp(t, `stopped at \d+ .*[Nn]o space`, out)
@@ -355,6 +386,12 @@ func TestBadSpecs(t *testing.T) {
 	}
 	plan, err := nemesis.Parse("x", "at 1s kill ghost")
 	require.NoError(t, err)
-	_, err = world.Run(t.Context(), world.Spec{Program: p, Limit: 2 * time.Second, Plan: plan, Procs: []world.ProcSpec{{Name: "a", Args: []string{"spin"}}}})
-	assert.ErrorContains(t, err, `no process is called "ghost"`)
+	_, err = world.Run(t.Context(), world.Spec{Program: p, Limit: 500 * time.Millisecond, Plan: plan, Procs: []world.ProcSpec{{Name: "a", Args: []string{"spin"}}}})
+	assert.EqualError(t, err, `x:1: at 1s kill ghost: no process is called "ghost"`, "before anything runs")
+	crowd := world.Spec{Program: p, Limit: time.Second}
+	for i := range 255 {
+		crowd.Procs = append(crowd.Procs, world.ProcSpec{Name: fmt.Sprint("p", i)})
+	}
+	_, err = world.Run(t.Context(), crowd)
+	assert.ErrorContains(t, err, "255 processes, at most 254")
 }

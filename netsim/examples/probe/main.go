@@ -19,6 +19,7 @@ import (
 var probes = map[string]func(args []string) error{
 	"clock": clock, "tick": tickThroughFsync, "group": groupCommit, "echo": echo, "ping": ping, "dial": dial,
 	"flood": flood, "sink": sink, "lookup": lookup, "append": appendLines, "show": show, "fill": fill, "spin": spin,
+	"sweep": sweep, "half": half,
 }
 
 func main() {
@@ -308,6 +309,49 @@ func fill([]string) error {
 			return nil
 		}
 	}
+}
+
+// sweep lists a directory in small batches and removes what it meets.
+func sweep([]string) error {
+	if err := os.Mkdir("/sweep", 0o755); err != nil {
+		return err
+	}
+	const made = 2000
+	for i := range made {
+		if err := os.WriteFile(fmt.Sprintf("/sweep/a-rather-long-name-%05d", i), nil, 0o644); err != nil {
+			return err
+		}
+	}
+	d, err := os.Open("/sweep")
+	if err != nil {
+		return err
+	}
+	met := 0
+	for {
+		names, err := d.Readdirnames(50)
+		for _, name := range names {
+			met++
+			if err := os.Remove(filepath.Join("/sweep", name)); err != nil {
+				return err
+			}
+		}
+		if err == io.EOF {
+			break
+		}
+		if err != nil {
+			return err
+		}
+	}
+	left, err := os.ReadDir("/sweep")
+	fmt.Printf("made %d, met %d, left %d\n", made, met, len(left))
+	return err
+}
+
+// half writes a line without its end, and sleeps.
+func half([]string) error {
+	fmt.Print("begun")
+	time.Sleep(time.Hour)
+	return nil
 }
 
 // spin prints a line every 100 ms for ten seconds, to show pauses and kills.
