@@ -1,7 +1,6 @@
 package broker
 
 import (
-	"errors"
 	"fmt"
 	"slices"
 
@@ -9,6 +8,7 @@ import (
 	"trialog/core/kafka"
 	"trialog/core/meta"
 	"trialog/core/replica"
+	"trialog/core/seglog"
 )
 
 // applied does on this broker what committed metadata asks for, before the
@@ -46,7 +46,7 @@ func (b *Broker) applied(records []meta.Record, image *meta.Image) {
 func (b *Broker) openTopic(t *meta.TopicImage, lead bool) error {
 	old := b.table.TopicByID(t.ID)
 	topic := &partition.Topic{Name: t.Name, ID: t.ID, Partitions: make([]*partition.Partition, len(t.Partitions))}
-	var failed error
+	var failed []error
 	for i := range t.Partitions {
 		image := &t.Partitions[i]
 		if !slices.Contains(image.Replicas, b.cfg.NodeID) {
@@ -57,10 +57,10 @@ func (b *Broker) openTopic(t *meta.TopicImage, lead bool) error {
 		if err == nil && lead {
 			err = b.lead(p, image)
 		}
-		failed = errors.Join(failed, err)
+		failed = append(failed, err)
 	}
 	b.table.Put(topic)
-	return failed
+	return seglog.Several(failed)
 }
 
 // openPartition opens a partition; open is the one that is open already, if any.

@@ -201,6 +201,23 @@ func TestLostMetadata(t *testing.T) {
 	require.FileExists(t, stray[0])
 }
 
+// What fails a thousand partitions is one line, at a start and when a topic is made.
+func TestManyFailuresAreOneLine(t *testing.T) {
+	dir := t.TempDir()
+	in := start(t, dir)
+	in.dial().create("t", 5)
+	in.end()
+	for p := range 5 {
+		require.NoError(t, os.WriteFile(filepath.Join(dir, fmt.Sprintf("t-%d", p), "partition.metadata"), []byte("junk"), 0o644))
+	}
+	b, err := New(loadConfig(t, dir), Options{})
+	require.NoError(t, err)
+	err = b.Start()
+	require.ErrorContains(t, err, "opening t-0")
+	require.ErrorContains(t, err, "(and 4 more such failures)")
+	require.NotContains(t, err.Error(), "\n")
+}
+
 // Several log directories share the partitions, and keep them.
 func TestLogDirs(t *testing.T) {
 	one, two := t.TempDir(), t.TempDir()

@@ -474,5 +474,18 @@ func (d *Dir) Close(brokerEpoch int64) error {
 			errs = append(errs, fmt.Errorf("seglog: mark %s clean: %w", d.path, err))
 		}
 	}
-	return errors.Join(errs...)
+	return Several(errs)
+}
+
+// Several is one error of one line for many of a kind: the first, and how many more there are; nil ones do not count. A
+// full disk or a lack of descriptors fails a thousand partitions in the same way.
+func Several(errs []error) error {
+	errs = slices.DeleteFunc(slices.Clone(errs), func(err error) bool { return err == nil })
+	switch len(errs) {
+	case 0:
+		return nil
+	case 1:
+		return errs[0]
+	}
+	return fmt.Errorf("%w (and %d more such failures)", errs[0], len(errs)-1)
 }

@@ -1,7 +1,6 @@
 package logdirs
 
 import (
-	"errors"
 	"fmt"
 	"io"
 	"log/slog"
@@ -189,7 +188,9 @@ func (s *Set) emptiest() *seglog.Dir {
 
 // Strays removes partitions on disk whose topic is known to be deleted (removed),
 // and reports those that no topic claims, which are left where they lie.
-func (s *Set) Strays(removed map[kafka.TopicID]bool) (left []kafka.TopicPartition, err error) {
+func (s *Set) Strays(removed map[kafka.TopicID]bool) ([]kafka.TopicPartition, error) {
+	var left []kafka.TopicPartition
+	var failed []error
 	for _, tp := range slices.SortedFunc(maps.Keys(s.found), kafka.TopicPartition.Compare) {
 		at := s.found[tp]
 		if !removed[at.id] {
@@ -197,12 +198,12 @@ func (s *Set) Strays(removed map[kafka.TopicID]bool) (left []kafka.TopicPartitio
 			continue
 		}
 		if e := at.dir.DeleteLog(tp, hexOf(s.cfg.NewUUID())); e != nil {
-			err = errors.Join(err, e)
+			failed = append(failed, e)
 			continue
 		}
 		delete(s.found, tp)
 	}
-	return left, err
+	return left, seglog.Several(failed)
 }
 
 // DeleteLog closes a partition's log and marks its directory for removal.
@@ -224,13 +225,13 @@ func (s *Set) Checkpoint() error { return s.each((*seglog.Dir).Checkpoint) }
 func (s *Set) RemoveDeleted() error { return s.each((*seglog.Dir).RemoveDeleted) }
 
 func (s *Set) each(do func(*seglog.Dir) error) error {
-	var all error
+	var all []error
 	for _, dir := range s.dirs {
 		if err := do(dir); err != nil {
-			all = errors.Join(all, fmt.Errorf("broker: log directory %s: %w", dir.Path(), err))
+			all = append(all, fmt.Errorf("broker: log directory %s: %w", dir.Path(), err))
 		}
 	}
-	return all
+	return seglog.Several(all)
 }
 
 // Close closes all logs, writes checkpoints and clean-shutdown markers, and
