@@ -138,19 +138,17 @@ func (b *Broker) start() error {
 	return nil
 }
 
-// announce says what is unusual about this process: the first event, the rules
-// that are off, the warnings of the configuration.
+// announce says what this process is: the first event, and the rules that are
+// off. It writes as many lines when none are, so that in the simulator a rule
+// that is off shifts nothing before it makes a difference.
 func (b *Broker) announce() {
-	emit := b.emitter()
-	if emit != nil {
+	off, level := strings.Join(b.cfg.RulesOff, ","), slog.LevelInfo
+	if off != "" {
+		level = slog.LevelWarn
+	}
+	b.log.Log(context.Background(), level, "safety rules that are switched off", "trialog.rules.off", off)
+	if emit := b.emitter(); emit != nil {
 		emit(event.Event{Kind: event.Start, Node: b.cfg.NodeID, Text: b.opts.Version})
-	}
-	if len(b.cfg.RulesOff) == 0 {
-		return
-	}
-	off := strings.Join(b.cfg.RulesOff, ",")
-	b.log.Warn("safety rules are switched off", "trialog.rules.off", off)
-	if emit != nil {
 		emit(event.Event{Kind: event.RulesOff, Node: b.cfg.NodeID, Text: off})
 	}
 }

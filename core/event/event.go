@@ -28,7 +28,7 @@ const (
 	Recover
 	// Metadata: a metadata record was applied. Text is its printed form. Law: after it is durable (committed).
 	Metadata
-	// RulesOff: Text lists the rules that are switched off. Law: directly after Start; absent when none are.
+	// RulesOff: Text lists the rules that are switched off. Law: directly after Start; Text is empty when none are.
 	RulesOff
 	// Assert: an assertion that a switched-off rule turned into an event failed. Text has its operands.
 	Assert
