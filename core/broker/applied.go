@@ -95,13 +95,13 @@ func (b *Broker) removeTopic(id kafka.TopicID) {
 	if topic == nil {
 		return
 	}
-	for _, p := range topic.Partitions {
-		if p == nil {
-			continue
+	for i, p := range topic.Partitions {
+		if p != nil {
+			p.Close()
 		}
-		p.Close()
-		if err := b.dirs.DeleteLog(p.Name()); err != nil {
-			b.log.Error("a partition was not removed", "partition", p.Name().String(), "err", err)
+		tp := kafka.TopicPartition{Topic: topic.Name, Partition: kafka.PartitionID(i)}
+		if err := b.dirs.DeleteLog(tp, id); err != nil {
+			b.log.Error("a partition was not removed", "partition", tp.String(), "err", err)
 		}
 	}
 	b.chores.removeSoon()

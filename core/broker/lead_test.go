@@ -50,6 +50,9 @@ func TestTopicAfterOneThatFailed(t *testing.T) {
 	require.Zero(t, ask[*kmsg.DeleteTopicsResponse](c, req).Topics[0].ErrorCode)
 	c.create("t", 1)
 	require.Zero(t, c.produce(-1, "t", 0, batch("a")).ErrorCode)
+	stray, err := filepath.Glob(filepath.Join(dir, "*-stray"))
+	require.NoError(t, err)
+	require.Empty(t, stray, "its topic is known to be deleted")
 }
 
 // The metadata log is never compacted, so that recovery keeps no hole in it.

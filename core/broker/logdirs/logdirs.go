@@ -206,8 +206,13 @@ func (s *Set) Strays(removed map[kafka.TopicID]bool) ([]kafka.TopicPartition, er
 	return left, seglog.Several(failed)
 }
 
-// DeleteLog closes a partition's log and marks its directory for removal.
-func (s *Set) DeleteLog(tp kafka.TopicPartition) error {
+// DeleteLog closes the log of a deleted topic's partition and marks its directory for
+// removal; so it does with what is left of one that could not be opened.
+func (s *Set) DeleteLog(tp kafka.TopicPartition, id kafka.TopicID) error {
+	if at, ok := s.found[tp]; ok && at.id == id {
+		delete(s.found, tp)
+		return at.dir.DeleteLog(tp, hexOf(s.cfg.NewUUID()))
+	}
 	for _, dir := range s.dirs {
 		if dir.Log(tp) != nil {
 			return dir.DeleteLog(tp, hexOf(s.cfg.NewUUID()))
