@@ -52,13 +52,20 @@ func (l *Log) truncate(to kafka.Offset) error {
 		return err
 	}
 	l.setSegments(segs[: i+1 : i+1])
-	if err := keep.cutTo(next, pos, l.settings.Load().IndexIntervalBytes); err != nil {
-		return err
-	}
+	// As in recovery the last segment goes first, and all are gone before the file is cut: what stops in between leaves no
+	// hole, which a compacted log would keep.
 	for j := len(segs) - 1; j > i; j-- {
 		if err := segs[j].drop(); err != nil {
 			return err
 		}
+	}
+	if i+1 < len(segs) {
+		if err := syncDir(l.dir, l.cfg.Rules); err != nil {
+			return err
+		}
+	}
+	if err := keep.cutTo(next, pos, l.settings.Load().IndexIntervalBytes); err != nil {
+		return err
 	}
 	l.hw.Store(min(l.hw.Load(), next))
 	if err := l.rebuildProducers(next); err != nil {
@@ -148,11 +155,20 @@ func (s *segment) cutTo(next kafka.Offset, pos int64, interval int32) error {
 	return s.findEnd(interval)
 }
 
-// drop removes the files of a segment that is no longer in the list. Slices stay readable.
+// drop removes the files of a segment that is no longer in the list: it was cut off, so slices of it are void.
 func (s *segment) drop() error {
+	s.void()
 	s.cache.remove(s)
 	s.release()
 	return s.removeFiles()
+}
+
+// void has all slices fail: the file is not cut, but it is not the log's any more.
+func (s *segment) void() {
+	s.cutMu.Lock()
+	defer s.cutMu.Unlock()
+	s.cutMin.Store(0)
+	s.cuts.Add(1)
 }
 
 func (s *segment) removeFiles() error {
@@ -205,10 +221,7 @@ func (l *Log) truncateFully(start kafka.Offset) error {
 	old := *l.segments.Load()
 	for i := len(old) - 1; i >= 0; i-- {
 		s := old[i]
-		s.cutMu.Lock() // the file is not cut, but it is not the log's any more: no slice may go on as if it were
-		s.cutMin.Store(0)
-		s.cuts.Add(1)
-		s.cutMu.Unlock()
+		s.void()
 		// Before the new file is made: it may have the same name.
 		if err := os.Rename(s.path(logSuffix), s.path(logSuffix+deletedSuffix)); err != nil {
 			return err
