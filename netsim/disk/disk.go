@@ -226,6 +226,18 @@ func (fs *FS) Stat(p *kernel.Proc, path string) (kernel.Stat, kernel.Errno) {
 	return at.node.stat(), kernel.OK
 }
 
+// SetModTime is utimensat(2).
+func (fs *FS) SetModTime(p *kernel.Proc, path string, t int64) kernel.Errno {
+	at, e := fs.find(path)
+	if e == kernel.OK && at.node == nil {
+		e = kernel.ENOENT
+	}
+	if e == kernel.OK {
+		at.node.modTime = t
+	}
+	return e
+}
+
 // PathOf is the path by which f was opened, or "" if f is no file of a disk.
 func PathOf(f kernel.File) string {
 	if f, ok := f.(*file); ok {

@@ -32,6 +32,9 @@ const (
 	netFake  = "net/net_fake.go"
 	netFD    = "net/fd_fake.go"
 	netNames = "net/lookup_unix.go"
+	netOpts  = "net/sockopt_fake.go"
+	netTCP   = "net/tcpsockopt_stub.go"
+	osName   = "os/sys_bsd.go"
 	pollUnix = "internal/poll/fd_unix.go"
 	pollSync = "internal/poll/fd_fsync_posix.go"
 )
@@ -48,6 +51,15 @@ var edits = []edit{
 	{file: netNames, recv: "*Resolver", fn: "lookupHost",
 		signature: "func(ctx context.Context, host string) (addrs []string, err error)",
 		body:      "return netsimLookupHost(host)"},
+	agree(netOpts, "setKeepAlive", "func(fd *netFD, keepalive bool) error"),
+	agree(netOpts, "setReadBuffer", "func(fd *netFD, bytes int) error"),
+	agree(netOpts, "setWriteBuffer", "func(fd *netFD, bytes int) error"),
+	agree(netTCP, "setNoDelay", "func(fd *netFD, noDelay bool) error"),
+	agree(netTCP, "setKeepAliveIdle", "func(fd *netFD, d time.Duration) error"),
+	agree(netTCP, "setKeepAliveInterval", "func(fd *netFD, d time.Duration) error"),
+	agree(netTCP, "setKeepAliveCount", "func(fd *netFD, n int) error"),
+	{file: osName, fn: "hostname", signature: "func() (name string, err error)",
+		selector: "syscall.Sysctl", with: "netsimHostname(syscall.Sysctl)"},
 	{file: pollUnix, recv: "*FD", fn: "Read", signature: "func(p []byte) (int, error)",
 		selector: "syscall.Read", with: "netsimRead"},
 	{file: pollUnix, recv: "*FD", fn: "Pread", signature: "func(p []byte, off int64) (int, error)",
@@ -60,9 +72,15 @@ var edits = []edit{
 		selector: "syscall.Fsync", with: "netsimFsync(syscall.Fsync)"},
 }
 
+// agree makes a socket option that changes nothing one program can observe succeed.
+func agree(file, fn, signature string) edit {
+	return edit{file: file, fn: fn, signature: signature, selector: "syscall.ENOPROTOOPT", with: "netsimAgreed(syscall.ENOPROTOOPT)"}
+}
+
 // additions are files that the overlay adds below GOROOT/src, with their embedded text.
 var additions = []struct{ file, text string }{
 	{"net/netsim_wasip1.go", "overlay/net.go.txt"},
+	{"os/netsim_wasip1.go", "overlay/os.go.txt"},
 	{"internal/poll/netsim_wasip1.go", "overlay/poll.go.txt"},
 }
 

@@ -315,6 +315,12 @@ func (p *Proc) Rename(from, to string) Errno {
 	return e
 }
 
+// SetModTime is utimensat(2); t is virtual ns since the start of the world.
+func (p *Proc) SetModTime(path string, t int64) Errno {
+	_, e := p.path("utimensat", path, func() (int64, Errno) { return t, p.Host.FS.SetModTime(p, path, t) })
+	return e
+}
+
 // Stat is stat(2).
 func (p *Proc) Stat(path string) (Stat, Errno) {
 	var st Stat

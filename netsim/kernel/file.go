@@ -107,6 +107,7 @@ type FS interface {
 	Rmdir(p *Proc, path string) Errno
 	Rename(p *Proc, from, to string) Errno
 	Stat(p *Proc, path string) (Stat, Errno)
+	SetModTime(p *Proc, path string, t int64) Errno
 }
 
 // Net is the network all hosts share.

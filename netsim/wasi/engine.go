@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"os"
+	"slices"
 	"strings"
 
 	"github.com/tetratelabs/wazero"
@@ -72,9 +73,16 @@ func (e *Engine) Compile(ctx context.Context, wasm []byte) (*Program, error) {
 	}
 	for _, f := range mod.ImportedFunctions() {
 		module, name, _ := f.Import()
-		if !exported(module, name) {
+		x := exported(module, name)
+		if x == nil {
 			return nil, fmt.Errorf("wasi: the guest imports %s.%s, which the simulated system does not have", module, name)
 		}
+		if params, results := x.types(); !slices.Equal(params, f.ParamTypes()) || !slices.Equal(results, f.ResultTypes()) {
+			return nil, fmt.Errorf("wasi: the guest imports %s.%s with other operands than the simulated system has", module, name)
+		}
+	}
+	if _, ok := mod.ExportedFunctions()["_start"]; !ok {
+		return nil, errors.New("wasi: the guest is no program: it exports no function _start")
 	}
 	return &Program{e: e, mod: mod}, nil
 }

@@ -257,6 +257,22 @@ func pathRename(g *guest, m memory, a []uint64) uint64 {
 	})
 }
 
+// Flags of path_filestat_set_times; the simulated disk keeps no access times.
+const setMod, setModNow = 4, 8
+
+func pathSetTimes(g *guest, m memory, a []uint64) uint64 {
+	return onPath(g, m, a[0], a[2], a[3], func(p string) kernel.Errno {
+		switch {
+		case a[6]&setModNow != 0:
+			return g.p.SetModTime(p, g.p.Kernel().Now())
+		case a[6]&setMod != 0:
+			return g.p.SetModTime(p, int64(a[5])-kernel.Epoch)
+		}
+		_, e := g.p.Stat(p)
+		return e
+	})
+}
+
 func pathFilestat(g *guest, m memory, a []uint64) uint64 {
 	return onPath(g, m, a[0], a[2], a[3], func(p string) kernel.Errno {
 		st, e := g.p.Stat(p)

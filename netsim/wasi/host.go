@@ -60,23 +60,38 @@ var exports = []export{
 	{preview1, "path_open", "iiiiillii", pathOpen}, {preview1, "path_create_directory", "iii", pathMkdir},
 	{preview1, "path_unlink_file", "iii", pathUnlink}, {preview1, "path_remove_directory", "iii", pathRmdir},
 	{preview1, "path_rename", "iiiiii", pathRename}, {preview1, "path_filestat_get", "iiiii", pathFilestat},
-	{preview1, "path_filestat_set_times", "iiiilli", accept0},
+	{preview1, "path_filestat_set_times", "iiiilli", pathSetTimes},
 	{preview1, "path_link", "iiiiiii", refuse}, {preview1, "path_symlink", "iiiii", refuse},
 	{preview1, "path_readlink", "iiiiii", readlink},
 	{preview1, "sock_accept", "iii", sockAccept}, {preview1, "sock_shutdown", "ii", sockShutdown},
 	{simulate, "listen", "iii", sockListen}, {simulate, "dial", "iii", sockDial},
 	{simulate, "sock_error", "i", sockError}, {simulate, "sock_addr", "iii", sockAddr},
-	{simulate, "lookup", "iii", lookup},
+	{simulate, "lookup", "iii", lookup}, {simulate, "hostname", "ii", hostname},
 	{simulate, "deferred", "", deferred}, {simulate, "resume", "i", resume},
 }
 
-func exported(module, name string) bool {
+func exported(module, name string) *export {
 	for i := range exports {
 		if exports[i].module == module && exports[i].name == name {
-			return true
+			return &exports[i]
 		}
 	}
-	return false
+	return nil
+}
+
+// types are the operands and results of an export.
+func (x *export) types() (params, results []api.ValueType) {
+	for _, c := range x.params {
+		if c == 'l' {
+			params = append(params, api.ValueTypeI64)
+		} else {
+			params = append(params, api.ValueTypeI32)
+		}
+	}
+	if x.name != "proc_exit" {
+		results = []api.ValueType{api.ValueTypeI32}
+	}
+	return params, results
 }
 
 func exportHost(ctx context.Context, rt wazero.Runtime) error {
@@ -87,17 +102,7 @@ func exportHost(ctx context.Context, rt wazero.Runtime) error {
 			if x.module != module {
 				continue
 			}
-			params := make([]api.ValueType, len(x.params))
-			for j := range params {
-				params[j] = api.ValueTypeI32
-				if x.params[j] == 'l' {
-					params[j] = api.ValueTypeI64
-				}
-			}
-			results := []api.ValueType{api.ValueTypeI32}
-			if x.name == "proc_exit" {
-				results = nil
-			}
+			params, results := x.types()
 			b.NewFunctionBuilder().WithGoModuleFunction(adapt(x), params, results).Export(x.name)
 		}
 		if _, err := b.Instantiate(ctx); err != nil {
@@ -123,7 +128,7 @@ func adapt(x *export) api.GoModuleFunc {
 	}
 }
 
-// accept0 agrees to what has no meaning here (flags, rights, access times).
+// accept0 agrees to what has no meaning here (flags and rights).
 func accept0(*guest, memory, []uint64) uint64 { return 0 }
 
 // refuse answers for links, which the simulated disk does not have.

@@ -72,6 +72,11 @@ func lookup(g *guest, m memory, a []uint64) uint64 {
 	return errno(e)
 }
 
+// hostname is netsim.hostname(buf, len): the length of the host's name, cut off where buf ends.
+func hostname(g *guest, m memory, a []uint64) uint64 {
+	return uint64(copy(m.bytes(a[0], a[1]), g.p.Host.Name))
+}
+
 // deferred is netsim.deferred(): the token of the last call if the disk answers it later, else 0.
 func deferred(g *guest, _ memory, _ []uint64) uint64 { return uint64(uint32(g.p.Deferred())) }
 

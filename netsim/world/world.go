@@ -202,6 +202,9 @@ func build(spec Spec) (*world, error) {
 		}
 		n := &node{spec: ps, disk: disk.New(k, ps.Name, spec.Disk)}
 		n.host = &kernel.Host{Name: ps.Name, IP: [4]byte{10, 0, byte((i + 1) >> 8), byte(i + 1)}, FS: n.disk}
+		if err := n.disk.MkdirAll("/tmp"); err != nil {
+			return nil, fmt.Errorf("world: %w", err)
+		}
 		if err := seedFiles(n.disk, ps.Files); err != nil {
 			return nil, err
 		}

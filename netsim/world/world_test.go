@@ -279,6 +279,22 @@ func TestAListingSkipsNothingWhileFilesGo(t *testing.T) {
 	assert.Contains(t, out, "made 2000, met 2000, left 0")
 }
 
+func TestLibraryCallsThatProgramsRelyOn(t *testing.T) {
+	out := run(t, 1, 10*time.Second, "", "a: library").Text("a", "stdout")
+	for _, line := range []string{
+		"hostname a <nil>", "mkdirtemp true <nil>", "write <nil>", "chtimes <nil>", "mtime 2020-01-02 03:04:05 size 4",
+		"removeall <nil>", "options <nil> <nil> <nil> <nil> <nil>", "linger true", "past true",
+	} {
+		assert.Contains(t, out, line+"\n")
+	}
+	for _, line := range []string{
+		`link link /tmp/x-\d+/f /tmp/x-\d+/f2: Not supported`, `symlink symlink .*: Not supported`,
+		`udp listen udp :0: socket: Not supported`, `dial from dial tcp .*: bind: Not supported`,
+	} {
+		assert.Regexp(t, line, out)
+	}
+}
+
 func TestLinesOfTwoLivesAreNotJoined(t *testing.T) {
 	res := run(t, 1, 3*time.Second, "at 1s kill a\nat 1500ms start a", "a: half")
 	assert.Equal(t, "begun\nbegun\n", res.Text("a", "stdout"))

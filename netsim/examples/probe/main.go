@@ -19,7 +19,7 @@ import (
 var probes = map[string]func(args []string) error{
 	"clock": clock, "tick": tickThroughFsync, "group": groupCommit, "echo": echo, "ping": ping, "dial": dial,
 	"flood": flood, "sink": sink, "lookup": lookup, "append": appendLines, "show": show, "fill": fill, "spin": spin,
-	"sweep": sweep, "half": half,
+	"sweep": sweep, "half": half, "say": say, "panic": goPanic, "hog": hog, "library": library,
 }
 
 func main() {
@@ -351,6 +351,60 @@ func sweep([]string) error {
 func half([]string) error {
 	fmt.Print("begun")
 	time.Sleep(time.Hour)
+	return nil
+}
+
+// say prints arguments and environment.
+func say(args []string) error {
+	fmt.Printf("args %q env %q\n", args, os.Environ())
+	return nil
+}
+
+// goPanic ends as Go programs do that have a bug.
+func goPanic([]string) error { panic("as told") }
+
+// hog takes memory until there is none.
+func hog([]string) error {
+	var held [][]byte
+	for {
+		held = append(held, make([]byte, 64<<20))
+	}
+}
+
+// library calls what programs on Linux rely on, and prints one line a call.
+func library([]string) error {
+	name, err := os.Hostname()
+	fmt.Println("hostname", name, err)
+	dir, err := os.MkdirTemp("", "x-*")
+	fmt.Println("mkdirtemp", strings.HasPrefix(dir, "/tmp/x-"), err)
+	file, when := filepath.Join(dir, "f"), time.Date(2020, 1, 2, 3, 4, 5, 0, time.UTC)
+	fmt.Println("write", os.WriteFile(file, []byte("text"), 0o600))
+	fmt.Println("chtimes", os.Chtimes(file, when, when))
+	if st, err := os.Stat(file); err == nil {
+		fmt.Println("mtime", st.ModTime().UTC().Format(time.DateTime), "size", st.Size())
+	}
+	fmt.Println("link", os.Link(file, file+"2"))
+	fmt.Println("symlink", os.Symlink(file, file+"2"))
+	fmt.Println("removeall", os.RemoveAll(dir))
+	_, err = net.ListenPacket("udp", ":0")
+	fmt.Println("udp", err)
+	l, err := net.Listen("tcp", ":7000")
+	if err != nil {
+		return err
+	}
+	from := net.Dialer{LocalAddr: &net.TCPAddr{Port: 5000}}
+	_, err = from.Dial("tcp", l.Addr().String())
+	fmt.Println("dial from", err)
+	c, err := net.Dial("tcp", l.Addr().String())
+	if err != nil {
+		return err
+	}
+	t := c.(*net.TCPConn)
+	fmt.Println("options", t.SetNoDelay(true), t.SetKeepAlive(true), t.SetKeepAlivePeriod(time.Second), t.SetReadBuffer(1<<16), t.SetWriteBuffer(1<<16))
+	fmt.Println("linger", t.SetLinger(0) != nil)
+	c.SetDeadline(time.Now().Add(-time.Second))
+	_, err = c.Read(make([]byte, 1))
+	fmt.Println("past", os.IsTimeout(err))
 	return nil
 }
 
