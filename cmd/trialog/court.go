@@ -72,7 +72,7 @@ func isDir(path string) bool {
 
 // load reads the experiment and finds the cell and the rules that the flags name.
 func (f *courtFlags) load(name string) (*court.Case, error) {
-	e, err := experiment.Load(f.root, name)
+	e, err := f.experiment(name)
 	if err != nil {
 		return nil, err
 	}
@@ -84,6 +84,24 @@ func (f *courtFlags) load(name string) (*court.Case, error) {
 	}
 	c.RulesOff, err = knownRules(f.rules)
 	return c, err
+}
+
+// experiment reads one, and refuses mutants of rules that no room has.
+func (f *courtFlags) experiment(name string) (*experiment.Experiment, error) {
+	e, err := experiment.Load(f.root, name)
+	if err != nil {
+		return nil, err
+	}
+	return e, checkMutants(e)
+}
+
+func checkMutants(e *experiment.Experiment) error {
+	for _, m := range e.Mutants {
+		if _, err := knownRules(m.Rule); err != nil {
+			return fmt.Errorf("%s:%d: %w", e.File, m.Line, err)
+		}
+	}
+	return nil
 }
 
 // knownRules reads a list of rules and refuses those that no room has.

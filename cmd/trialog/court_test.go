@@ -6,6 +6,8 @@ import (
 	"testing"
 
 	"github.com/stretchr/testify/require"
+
+	"trialog/checker/court/experiment"
 )
 
 // A list of rules without a rule is a slip, not a run of the sound program.
@@ -20,4 +22,12 @@ func TestKnownRules(t *testing.T) {
 		}
 		require.ErrorContains(t, err, want)
 	}
+}
+
+// An experiment that switches off a rule that no room has is refused before anything runs.
+func TestUnknownMutantIsRefused(t *testing.T) {
+	e := &experiment.Experiment{File: "x.txtar", Mutants: []experiment.Mutant{{Rule: "seglog.fsync-directory"}, {Rule: "broker.nope", Line: 7}}}
+	require.ErrorContains(t, checkMutants(e), `x.txtar:7: no safety rule is called "broker.nope"`)
+	e.Mutants = e.Mutants[:1]
+	require.NoError(t, checkMutants(e))
 }

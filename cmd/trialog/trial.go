@@ -98,11 +98,17 @@ func withTrial(c *cobra.Command, f *courtFlags, names []string,
 // experiments are those named, or all.
 func (f *courtFlags) experiments(names []string) ([]*experiment.Experiment, error) {
 	if len(names) == 0 {
-		return experiment.LoadAll(f.root)
+		all, err := experiment.LoadAll(f.root)
+		for _, e := range all {
+			if err == nil {
+				err = checkMutants(e)
+			}
+		}
+		return all, err
 	}
 	var all []*experiment.Experiment
 	for _, name := range names {
-		e, err := experiment.Load(f.root, name)
+		e, err := f.experiment(name)
 		if err != nil {
 			return nil, err
 		}

@@ -258,7 +258,7 @@ func appendPartitionMetadata(b []byte, id kafka.TopicID) []byte {
 func parsePartitionMetadata(text []byte) (kafka.TopicID, error) {
 	rest, ok := strings.CutPrefix(strings.TrimRight(string(text), "\n"), "version: 0\ntopic_id: ")
 	if !ok {
-		return kafka.TopicID{}, fmt.Errorf("%q: want version: 0 and topic_id", text)
+		return kafka.TopicID{}, fmt.Errorf("%.60q: want version: 0 and topic_id", text)
 	}
 	return kafka.ParseTopicID(rest)
 }
