@@ -3,11 +3,14 @@
 package main
 
 import (
+	"cmp"
 	"encoding/json"
 	"errors"
 	"fmt"
+	"math"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"time"
 
@@ -143,10 +146,10 @@ func printSim(c *cobra.Command, res *world.Result, f simFlags) error {
 		enc.SetIndent("", "  ")
 		return enc.Encode(simJSON(res, f.seed))
 	}
-	fault := 0
-	showFaults := func(upTo time.Duration) {
-		for ; fault < len(res.Faults) && res.Faults[fault].At <= upTo; fault++ {
-			fmt.Fprintf(out, "%12s  **  %s\n", seconds(res.Faults[fault].At), res.Faults[fault].Text)
+	marks := simMarks(res)
+	showMarks := func(before time.Duration) {
+		for ; len(marks) > 0 && marks[0].at < before; marks = marks[1:] {
+			fmt.Fprintf(out, "%12s  %s\n", seconds(marks[0].at), marks[0].text)
 		}
 	}
 	width := 0
@@ -154,15 +157,44 @@ func printSim(c *cobra.Command, res *world.Result, f simFlags) error {
 		width = max(width, len(p.Name))
 	}
 	for _, l := range res.Lines {
-		showFaults(l.At)
+		showMarks(l.At)
 		fmt.Fprintf(out, "%12s  %-*s  %s\n", seconds(l.At), width, l.Proc, l.Text)
 	}
-	showFaults(res.Virtual)
+	showMarks(math.MaxInt64)
 	for _, s := range res.NotFired {
 		fmt.Fprintln(out, "never struck:", s)
 	}
+	if res.TimedOut {
+		fmt.Fprintf(out, "the limit of %v came before every process had ended\n", f.limit)
+	}
 	fmt.Fprintf(out, "seed %d: %s of virtual time, %d system calls, trace %s\n", f.seed, seconds(res.Virtual), res.Calls, res.TraceHash)
 	return nil
+}
+
+// simMark is a line of the report that no process wrote.
+type simMark struct {
+	at   time.Duration
+	text string
+}
+
+// simMarks are the faults, and the ends that processes came to by themselves, in order of time.
+func simMarks(res *world.Result) []simMark {
+	var list []simMark
+	for _, x := range res.Faults {
+		list = append(list, simMark{x.At, "**  " + x.Text})
+	}
+	for _, p := range res.Procs {
+		for _, x := range p.Exits {
+			switch x.Reason {
+			case kernel.ReasonExit:
+				list = append(list, simMark{time.Duration(x.At), fmt.Sprintf("--  %s ended with code %d", p.Name, x.Code)})
+			case kernel.ReasonCrash:
+				list = append(list, simMark{time.Duration(x.At), fmt.Sprintf("--  %s crashed", p.Name)})
+			}
+		}
+	}
+	slices.SortStableFunc(list, func(a, b simMark) int { return cmp.Compare(a.at, b.at) })
+	return list
 }
 
 func seconds(d time.Duration) string { return fmt.Sprintf("%.6fs", d.Seconds()) }

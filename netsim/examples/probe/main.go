@@ -365,9 +365,9 @@ func goPanic([]string) error { panic("as told") }
 
 // hog takes memory until there is none.
 func hog([]string) error {
-	var held [][]byte
+	held := map[int][]byte{}
 	for {
-		held = append(held, make([]byte, 64<<20))
+		held[len(held)] = make([]byte, 64<<20)
 	}
 }
 
