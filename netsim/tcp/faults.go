@@ -96,18 +96,27 @@ func (n *Network) HealAll() {
 	}
 	for _, h := range n.hosts {
 		for _, l := range h.out {
-			if l == nil {
-				continue
-			}
-			changed := l.unusual()
-			l.cut, l.held, l.delay, l.rate, l.loss = false, false, 0, 0, 0
-			if changed {
-				n.resume(l)
-				n.reschedule(l)
+			if l != nil {
+				n.restore(l)
 			}
 		}
 	}
 	n.releaseAll()
+}
+
+// HealLink is HealAll for the link from a to b; connections that are held by themselves stay so.
+func (n *Network) HealLink(a, b string) {
+	n.restore(n.between(a, b, "heal link", 0))
+	n.releaseAll()
+}
+
+func (n *Network) restore(l *link) {
+	changed := l.unusual()
+	l.cut, l.held, l.delay, l.rate, l.loss = false, false, 0, 0, 0
+	if changed {
+		n.resume(l)
+		n.reschedule(l)
+	}
 }
 
 // Hold stops segments from a to b without losing them or letting anyone give up; Release lets them go on.

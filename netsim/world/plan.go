@@ -340,7 +340,7 @@ func (w *world) doNetwork(s *nemesis.Step) error {
 			w.note(s.Verb, "", "heal")
 			return nil
 		}
-		return w.eachLink(s, func(a, b string) { w.net.Heal(a, b) })
+		return w.eachLink(s, w.net.HealLink)
 	case nemesis.CutLink:
 		if err := w.eachLink(s, w.net.Cut); err != nil {
 			return err

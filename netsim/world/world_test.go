@@ -110,6 +110,16 @@ func TestTheEndOfAPartitionEndsNothingElse(t *testing.T) {
 	assert.Greater(t, at[39]-at[29], int64(10*300), "the link is still slow")
 }
 
+func TestHealOfOneLinkEndsAllThatAilsIt(t *testing.T) {
+	for _, fault := range []string{"link cli->srv delay 1s", "link cli->srv hold", "link cli->srv throttle 10", "cut cli->srv"} {
+		res := run(t, 1, 60*time.Second, "at 1s "+fault+"\nat 2s heal cli->srv", "srv: echo :7000", "cli: ping srv:7000 40 20s")
+		var ms int64
+		_, err := fmt.Sscanf(res.Text("cli", "stdout")[strings.Index(res.Text("cli", "stdout"), "39 at"):], "39 at %d ok", &ms)
+		require.NoError(t, err)
+		assert.Less(t, ms, int64(8000), fault)
+	}
+}
+
 func TestOneWayCutsLoseEitherDirection(t *testing.T) {
 	for _, link := range []string{"srv->cli", "cli->srv"} {
 		res := run(t, 1, 60*time.Second, "at 1s cut "+link+" for 4s", "srv: echo :7000", "cli: ping srv:7000 30 500ms")
