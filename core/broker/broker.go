@@ -142,11 +142,12 @@ func (b *Broker) start() error {
 // off. It writes as many lines when none are, so that in the simulator a rule
 // that is off shifts nothing before it makes a difference.
 func (b *Broker) announce() {
-	off, level := strings.Join(b.cfg.RulesOff, ","), slog.LevelInfo
+	off := strings.Join(b.cfg.RulesOff, ",")
+	level, shown := slog.LevelInfo, "none"
 	if off != "" {
-		level = slog.LevelWarn
+		level, shown = slog.LevelWarn, off
 	}
-	b.log.Log(context.Background(), level, "safety rules that are switched off", "trialog.rules.off", off)
+	b.log.Log(context.Background(), level, "safety rules", "off", shown)
 	if emit := b.emitter(); emit != nil {
 		emit(event.Event{Kind: event.Start, Node: b.cfg.NodeID, Text: b.opts.Version})
 		emit(event.Event{Kind: event.RulesOff, Node: b.cfg.NodeID, Text: off})

@@ -295,3 +295,15 @@ func TestConnectionStorm(t *testing.T) {
 	eventually(t, "goroutines are back", func() bool { return runtime.NumGoroutine() <= goroutines+5 })
 	require.Zero(t, in.server.HeldBytes())
 }
+
+// The first line of the log says which safety rules are off, in one line either way, and alarms only when one is.
+func TestRulesAreAnnounced(t *testing.T) {
+	for off, want := range map[string]string{
+		"": `level=INFO msg="safety rules" off=none`, "producers.detect-duplicates": `level=WARN msg="safety rules" off=producers.detect-duplicates`,
+	} {
+		in := start(t, t.TempDir(), "trialog.rules.off="+off)
+		require.Equal(t, 1, strings.Count(in.log.String(), "safety rules"))
+		require.Contains(t, in.log.String(), want)
+		require.Len(t, in.eventsOf(event.RulesOff), 1)
+	}
+}
