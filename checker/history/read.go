@@ -34,6 +34,9 @@ func Read(r io.Reader) ([]Op, error) {
 		if err != nil {
 			return nil, err
 		}
+		if len(bytes.TrimSpace(text)) == 0 {
+			return nil, bad(line, "the line is empty")
+		}
 		op, err := Parse(text)
 		if err != nil {
 			return nil, bad(line, "%s", err)
