@@ -88,6 +88,9 @@ func (f *courtFlags) load(name string) (*court.Case, error) {
 
 // experiment reads one, and refuses mutants of rules that no room has.
 func (f *courtFlags) experiment(name string) (*experiment.Experiment, error) {
+	if strings.TrimSpace(name) == "" {
+		return nil, errors.New("the experiment's name is empty: trialog list names the experiments")
+	}
 	e, err := experiment.Load(f.root, name)
 	if err != nil {
 		return nil, err

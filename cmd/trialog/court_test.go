@@ -31,3 +31,11 @@ func TestUnknownMutantIsRefused(t *testing.T) {
 	e.Mutants = e.Mutants[:1]
 	require.NoError(t, checkMutants(e))
 }
+
+// An empty name would match every experiment.
+func TestExperimentWithoutAName(t *testing.T) {
+	for _, name := range []string{"", " "} {
+		_, err := (&courtFlags{root: "../../experiments"}).load(name)
+		require.EqualError(t, err, "the experiment's name is empty: trialog list names the experiments")
+	}
+}
