@@ -48,10 +48,27 @@ func (v *Verdict) classOf(judge string) string {
 
 // doubt adds reasons why the run decides nothing. An anomaly stays one, whatever else is unknown.
 func (v *Verdict) doubt(reasons ...string) {
-	v.Reasons = append(v.Reasons, reasons...)
+	v.Reasons = counted(append(v.Reasons, reasons...))
 	if len(v.Reasons) > 0 && v.Result != Invalid {
 		v.Result = Unknown
 	}
+}
+
+// counted lists equal reasons once, with their number, in the order of the first of each.
+func counted(reasons []string) []string {
+	times := map[string]int{}
+	var list []string
+	for _, r := range reasons {
+		if times[r]++; times[r] == 1 {
+			list = append(list, r)
+		}
+	}
+	for i, r := range list {
+		if times[r] > 1 {
+			list[i] = fmt.Sprintf("%s (%d times)", r, times[r])
+		}
+	}
+	return list
 }
 
 // String is the verdict as people read it, with its witnesses.

@@ -83,3 +83,11 @@ func TestDoubtNeverHidesAnAnomaly(t *testing.T) {
 	}
 	require.Equal(t, []int{0, 1, 0, 2}, []int{ExitCode(Valid), ExitCode(Invalid), ExitCode(Documented), ExitCode(Unknown)})
 }
+
+// A process that ends the same way at each restart is one reason, with a count.
+func TestEqualReasonsAreCounted(t *testing.T) {
+	v := verdict(Unknown)
+	v.Reasons = []string{"x"}
+	v.doubt("b1 ended", "y", "b1 ended", "x", "b1 ended")
+	require.Equal(t, []string{"x (2 times)", "b1 ended (3 times)", "y"}, v.Reasons)
+}
