@@ -3,6 +3,7 @@ package broker
 import (
 	"encoding/binary"
 	"fmt"
+	"math"
 	"sync"
 	"testing"
 	"time"
@@ -293,5 +294,35 @@ func TestAckAfterAppend(t *testing.T) {
 				require.Len(t, left, 3)
 			}
 		})
+	}
+}
+
+// message.timestamp.before.max.ms and after.max.ms bind every record of an uncompressed batch, in whatever order they
+// come; a record without a timestamp is not judged.
+func TestTimestampOfEachRecord(t *testing.T) {
+	c := start(t, t.TempDir()).dial()
+	c.create("t", 1, "message.timestamp.before.max.ms", "60000", "message.timestamp.after.max.ms", "60000")
+	now := time.Now().UnixMilli()
+	for _, row := range []struct {
+		name  string
+		times []int64
+		want  kafka.ErrorCode
+	}{
+		{"all in time", []int64{now - 1000, now, now - 2000}, kafka.ErrNone},
+		{"the first too old", []int64{now - 120_000, now}, kafka.ErrInvalidTimestamp},
+		{"the last too old", []int64{now, now + 1, now - 120_000}, kafka.ErrInvalidTimestamp},
+		{"the middle too new", []int64{now, now + 120_000, now}, kafka.ErrInvalidTimestamp},
+		{"long before 1970", []int64{now, math.MinInt64 + 1}, kafka.ErrInvalidTimestamp},
+		{"before 1970", []int64{-2}, kafka.ErrInvalidTimestamp},
+		{"none", []int64{kafka.NoTimestamp}, kafka.ErrNone},
+		{"some none", []int64{kafka.NoTimestamp, now}, kafka.ErrNone},
+		{"none and too old", []int64{kafka.NoTimestamp, now - 120_000}, kafka.ErrInvalidTimestamp},
+	} {
+		b := batchOf(func(b *record.Builder) {
+			for _, ms := range row.times {
+				b.Append(ms, nil, []byte("v"))
+			}
+		})
+		require.Equal(t, row.want, code(c.produce(-1, "t", 0, b)), row.name)
 	}
 }

@@ -111,25 +111,43 @@ func Validate(b []byte) (Header, error) {
 // ValidateProduce checks that b is exactly one batch that a client may produce: what Validate asks, and no control
 // batch, an existing codec, CreateTime, count = last offset delta + 1 > 0, a producer id with an epoch and a base
 // sequence, and, when it is not compressed, records that parse with offset deltas 0, 1, 2 ... The caller still has to
-// compare the size with max.message.bytes and the timestamps with its bounds. MaxTimestamp of the header that it returns
-// is that of the records of an uncompressed batch, whatever the batch says: SetMaxTimestamp writes it.
-func ValidateProduce(b []byte) (Header, error) {
+// compare the size with max.message.bytes and the timestamps with its bounds.
+func ValidateProduce(b []byte) (Produced, error) {
 	h, fault := validate(b)
 	if fault == nil {
 		fault = produceFault(&h)
 	}
+	p := Produced{Header: h, MinTimestamp: h.BaseTimestamp}
 	if fault != nil {
-		return h, fault
+		return p, fault
 	}
 	if h.Codec() != Uncompressed {
-		return h, nil
+		return p, nil
 	}
+	return p, p.walk(b)
+}
+
+// Produced is a batch that a client may produce. MaxTimestamp of an uncompressed batch is that of its records, whatever
+// the batch says: SetMaxTimestamp writes it.
+type Produced struct {
+	Header
+	// MinTimestamp is the smallest timestamp of the records of an uncompressed batch, in ms; records without one do not
+	// count, NoTimestamp if all are. Of a compressed batch it is BaseTimestamp.
+	MinTimestamp int64
+}
+
+// walk checks the records and finds their smallest and largest timestamp.
+func (p *Produced) walk(b []byte) error {
 	it := NewRecords(b)
-	h.MaxTimestamp = kafka.NoTimestamp
+	p.MinTimestamp, p.MaxTimestamp = kafka.NoTimestamp, kafka.NoTimestamp
 	for it.Next() {
-		h.MaxTimestamp = max(h.MaxTimestamp, it.rec.Timestamp)
+		ms := it.rec.Timestamp
+		p.MaxTimestamp = max(p.MaxTimestamp, ms)
+		if ms != kafka.NoTimestamp && (ms < p.MinTimestamp || p.MinTimestamp == kafka.NoTimestamp) {
+			p.MinTimestamp = ms
+		}
 	}
-	return h, it.Err()
+	return it.Err()
 }
 
 // produceFault looks at the header for what only a log may hold.

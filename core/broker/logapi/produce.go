@@ -170,29 +170,31 @@ func checkBatch(b []byte, settings *config.Topic, version int16, now kafka.Now) 
 	if len(b) == 0 {
 		return kafka.ErrInvalidRecord, "no batch"
 	}
-	h, err = record.ValidateProduce(b)
+	p, err := record.ValidateProduce(b)
 	switch {
 	case err != nil:
 		return record.Code(err), err.Error()
-	case h.Codec() == record.Zstd && version < 7:
+	case p.Codec() == record.Zstd && version < 7:
 		return kafka.ErrUnsupportedCompressionType, "zstd needs Produce v7"
-	case h.IsTransactional():
+	case p.IsTransactional():
 		return kafka.ErrInvalidTxnState, "no transaction is open"
 	}
-	record.SetMaxTimestamp(b, h.MaxTimestamp)
-	return checkTimestamps(&h, settings, now)
+	record.SetMaxTimestamp(b, p.MaxTimestamp)
+	return checkTimestamps(&p, settings, now)
 }
 
-// checkTimestamps knows the largest and the first timestamp; of a compressed batch what the header says.
-func checkTimestamps(h *record.Header, settings *config.Topic, now kafka.Now) (kafka.ErrorCode, string) {
-	if settings.LogAppendTime || h.MaxTimestamp == kafka.NoTimestamp {
+// checkTimestamps knows the largest and the smallest timestamp, so it judges every record; of a compressed batch it
+// knows what the header says.
+func checkTimestamps(p *record.Produced, settings *config.Topic, now kafka.Now) (kafka.ErrorCode, string) {
+	if settings.LogAppendTime {
 		return kafka.ErrNone, ""
 	}
-	if ahead := h.MaxTimestamp - now.WallMs; ahead > settings.TimestampAfterMaxMs {
-		return kafka.ErrInvalidTimestamp, fmt.Sprintf("timestamp %d is %d ms ahead of the broker's clock", h.MaxTimestamp, ahead)
+	if ahead := p.MaxTimestamp - now.WallMs; ahead > settings.TimestampAfterMaxMs {
+		return kafka.ErrInvalidTimestamp, fmt.Sprintf("timestamp %d is %d ms ahead of the broker's clock", p.MaxTimestamp, ahead)
 	}
-	if behind := now.WallMs - h.BaseTimestamp; behind > settings.TimestampBeforeMaxMs {
-		return kafka.ErrInvalidTimestamp, fmt.Sprintf("timestamp %d is %d ms behind the broker's clock", h.BaseTimestamp, behind)
+	oldest := now.WallMs - settings.TimestampBeforeMaxMs
+	if p.MinTimestamp != kafka.NoTimestamp && p.MinTimestamp < oldest {
+		return kafka.ErrInvalidTimestamp, fmt.Sprintf("timestamp %d is over %d ms behind the broker's clock", p.MinTimestamp, settings.TimestampBeforeMaxMs)
 	}
 	return kafka.ErrNone, ""
 }
