@@ -26,8 +26,9 @@ type batch struct {
 	inFlight bool
 	settled  bool // it has its outcome
 	attempts int
-	left     int  // attempts of which a byte may have left
-	doubtful bool // an attempt ended without a definite answer
+	left     int    // attempts of which a byte may have left
+	doubtful bool   // an attempt ended without a definite answer
+	last     *Error // of an attempt that was followed by another; the last that says more than that nothing was sent
 }
 
 // answer is the end of one attempt. err is nil when the batch was appended.
@@ -302,6 +303,9 @@ func (l *lane) settle(a answer) {
 		return
 	case !l.void && l.retries(b, a.err):
 		b.doubtful = b.doubtful || a.err.Outcome == Unknown
+		if b.last == nil || b.last.neverLeft() || !a.err.neverLeft() {
+			b.last = a.err
+		}
 		l.rewind = true
 		l.failures++
 		return
@@ -310,10 +314,24 @@ func (l *lane) settle(a answer) {
 	if b.doubtful {
 		outcome = Unknown
 	}
-	l.resolve(b, outcome, kafka.NoOffset, a.err)
+	l.resolve(b, outcome, kafka.NoOffset, b.told(a.err))
 	if b.sequence >= 0 && b.identity == l.identity {
 		l.giveUp(b, a.err, outcome)
 	}
+}
+
+// told is the error that the batch ends with after err: that nothing was sent at last, a refused dial or the deadline,
+// hides nothing that an earlier attempt brought to light.
+func (b *batch) told(err *Error) *Error {
+	if b.last == nil || !err.neverLeft() || b.last.neverLeft() && err.name != NameNotSent {
+		return err
+	}
+	told := *b.last
+	told.Err = err.Err
+	if b.last.Err != nil {
+		told.Err = fmt.Errorf("%w; %w", b.last.Err, err.Err)
+	}
+	return &told
 }
 
 // retries reports whether a batch may be sent again after err.
@@ -367,7 +385,7 @@ func (l *lane) giveUp(b *batch, err *Error, outcome Outcome) {
 			other.identity, other.sequence, other.bytes = NoIdentity, kafka.NoSequence, nil
 			continue
 		}
-		l.resolve(other, Unknown, kafka.NoOffset, err)
+		l.resolve(other, Unknown, kafka.NoOffset, other.told(err))
 	}
 }
 

@@ -110,6 +110,9 @@ func (e *Error) Error() string {
 	return s + " (" + e.Outcome.String() + ")"
 }
 
+// neverLeft reports an attempt that ended before its first byte, and without a broker's word.
+func (e *Error) neverLeft() bool { return e.Outcome == Failed && e.Code == kafka.ErrNone }
+
 // Unwrap gives the cause.
 func (e *Error) Unwrap() error { return e.Err }
 

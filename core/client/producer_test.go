@@ -2,6 +2,7 @@ package client
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"slices"
 	"sync"
@@ -372,5 +373,76 @@ func checkLog(t *rapid.T, idempotent bool, log []string, partition int32, sends 
 			t.Fatalf("batch %d overtook an older one: %v", i, log)
 		}
 		last = at
+	}
+}
+
+// The deadline of a batch is not what went wrong with it: the last error seen is, and only what certainly was not
+// appended has failed.
+func TestDeadlineKeepsTheLastError(t *testing.T) {
+	storage := func(resp *kmsg.ProduceResponse) {
+		resp.Topics[0].Partitions[0].ErrorCode = int16(kafka.ErrKafkaStorageError)
+	}
+	for _, c := range []struct {
+		name    string
+		answers bool // KAFKA_STORAGE_ERROR before the deadline
+		outcome Outcome
+		error   string
+	}{
+		{"answered and then late", true, Unknown, "KAFKA_STORAGE_ERROR"},
+		{"never sent", false, Failed, NameNotSent},
+	} {
+		f := newFake(t, 1)
+		client := f.client()
+		p, err := client.NewProducer(ProducerConfig{Acks: kafka.AcksAll, Retries: -1})
+		require.NoError(t, err)
+		_, lerr := client.leaderOf(ctx, "produce", kafka.TopicPartition{Topic: "t"})
+		require.Nil(t, lerr)
+		f.override = func(req kmsg.Request) kmsg.Response {
+			r, ok := req.(*kmsg.ProduceRequest)
+			if !ok {
+				return nil
+			}
+			resp, _ := f.produce(r)
+			storage(resp.(*kmsg.ProduceResponse))
+			return resp
+		}
+		var got Result
+		l := p.lane(kafka.TopicPartition{Topic: "t"})
+		b := &batch{
+			records: texts("v"), identity: NoIdentity, sequence: kafka.NoSequence,
+			deadline: time.Now().Add(time.Minute), done: func(r Result) { got = r },
+		}
+		l.queue, l.running = []*batch{b}, true
+		if c.answers {
+			l.fill()
+			l.await()
+			l.rewind = false
+		}
+		b.deadline = time.Now()
+		l.run(nil)
+		assert.Equal(t, c.outcome, got.Outcome, c.name)
+		assert.Equal(t, c.error, NameOf(got.Err), c.name)
+		assert.Contains(t, got.Err.Error(), "no outcome within 30s", c.name)
+	}
+}
+
+func TestWhatABatchIsTold(t *testing.T) {
+	cut := lost("produce", "t-0", NameConnectionLost, errors.New("EOF"))
+	dial := unsent("produce", "t-0", NameDialFailed, errors.New("refused"))
+	late := unsent("produce", "t-0", NameNotSent, errors.New("no outcome within 1s"))
+	moved := answered("produce", "t-0", kafka.ErrNotLeaderOrFollower, nil)
+	for _, c := range []struct {
+		last, err *Error
+		want      string
+	}{
+		{nil, late, "client: produce t-0: NOT_SENT: no outcome within 1s (failed)"},
+		{cut, moved, "client: produce t-0: NOT_LEADER_OR_FOLLOWER (unknown)"},
+		{moved, late, "client: produce t-0: NOT_LEADER_OR_FOLLOWER: no outcome within 1s (unknown)"},
+		{cut, dial, "client: produce t-0: CONNECTION_LOST: EOF; refused (unknown)"},
+		{dial, dial, "client: produce t-0: DIAL_FAILED: refused (failed)"},
+		{dial, late, "client: produce t-0: DIAL_FAILED: refused; no outcome within 1s (failed)"},
+	} {
+		b := batch{last: c.last}
+		assert.Equal(t, c.want, b.told(c.err).Error())
 	}
 }
