@@ -2,7 +2,7 @@ GO ?= go
 STATICCHECK ?= $(GO) run honnef.co/go/tools/cmd/staticcheck@v0.8.2
 
 # Packages whose transcripts and golden files `make rewrite` regenerates.
-GOLDEN = $(sort $(dir $(shell grep -rl --include='*_test.go' 'flag.Bool."rewrite"' core netsim checker cmd)))
+GOLDEN = $(sort $(dir $(shell grep -rlE --include='*_test.go' 'flag.Bool."rewrite"|transcript[.]Run' core netsim checker cmd)))
 
 .PHONY: help build trial test test-clients race bench lint generate rewrite ci
 
@@ -25,7 +25,7 @@ test-clients: build ## foreign Kafka clients against the real process (modules o
 	cd experiments/clients && $(GO) test -count=1 ./...
 
 race: ## the native tests under the race detector (needs a C compiler)
-	$(GO) test -race ./core/... ./checker/...
+	$(GO) test -race ./core/... ./netsim/... ./checker/...
 
 bench: ## every benchmark, target and value printed
 	$(GO) test -run '^$$' -bench . -benchmem ./...

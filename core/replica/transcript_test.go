@@ -1,10 +1,7 @@
 package replica
 
 import (
-	"flag"
 	"fmt"
-	"os"
-	"path/filepath"
 	"strconv"
 	"strings"
 	"testing"
@@ -12,49 +9,14 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"trialog/core/kafka"
+	"trialog/core/transcript"
 )
 
-var rewrite = flag.Bool("rewrite", false, "write what the machine says into testdata")
-
-// TestTranscripts runs testdata/*.txt: a line that begins with "> " is a command, what follows it up to a blank line,
-// comment or command is what the machine says; all else is prose.
 func TestTranscripts(t *testing.T) {
-	files, err := filepath.Glob("testdata/*.txt")
-	require.NoError(t, err)
-	require.NotEmpty(t, files)
-	for _, f := range files {
-		t.Run(filepath.Base(f), func(t *testing.T) {
-			want, err := os.ReadFile(f)
-			require.NoError(t, err)
-			got := replay(t, string(want))
-			if *rewrite {
-				require.NoError(t, os.WriteFile(f, []byte(got), 0o644))
-				return
-			}
-			require.Equal(t, string(want), got)
-		})
-	}
-}
-
-func replay(t *testing.T, text string) string {
-	var out strings.Builder
-	var p player
-	skipping := false
-	for line := range strings.Lines(text) {
-		cmd, isCmd := strings.CutPrefix(line, "> ")
-		switch {
-		case isCmd:
-			out.WriteString(line)
-			out.WriteString(p.run(t, strings.Fields(cmd)))
-			skipping = true
-		case strings.TrimSpace(line) == "" || strings.HasPrefix(line, "#"):
-			skipping = false
-			out.WriteString(line)
-		case !skipping:
-			out.WriteString(line)
-		}
-	}
-	return out.String()
+	transcript.Run(t, func(t *testing.T) func(string) string {
+		var p player
+		return func(command string) string { return p.run(t, strings.Fields(command)) }
+	})
 }
 
 type player struct {

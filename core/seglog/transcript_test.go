@@ -2,7 +2,6 @@ package seglog
 
 import (
 	"encoding/binary"
-	"flag"
 	"fmt"
 	"os"
 	"path/filepath"
@@ -15,52 +14,19 @@ import (
 	"trialog/core/kafka"
 	"trialog/core/producers"
 	"trialog/core/record"
+	"trialog/core/transcript"
 )
 
-var rewrite = flag.Bool("rewrite", false, "write what the log does into testdata")
-
-// TestTranscripts runs testdata/*.txt: a line that begins with "> " is a command, what follows it up to a blank line,
-// comment or command is what the log says; all else is prose.
 func TestTranscripts(t *testing.T) {
-	paths, err := filepath.Glob("testdata/*.txt")
-	require.NoError(t, err)
-	require.NotEmpty(t, paths)
-	for _, f := range paths {
-		t.Run(filepath.Base(f), func(t *testing.T) {
-			want, err := os.ReadFile(f)
-			require.NoError(t, err)
-			got := replay(t, string(want))
-			if *rewrite {
-				require.NoError(t, os.WriteFile(f, []byte(got), 0o644))
-				return
+	transcript.Run(t, func(t *testing.T) func(string) string {
+		p := &player{t: t, dir: newDir(t)}
+		t.Cleanup(func() {
+			if p.l != nil {
+				p.l.abandon()
 			}
-			require.Equal(t, string(want), got)
 		})
-	}
-}
-
-func replay(t *testing.T, text string) string {
-	var out strings.Builder
-	p := &player{t: t, dir: newDir(t)}
-	skipping := false
-	for line := range strings.Lines(text) {
-		cmd, isCmd := strings.CutPrefix(line, "> ")
-		switch {
-		case isCmd:
-			out.WriteString(line)
-			out.WriteString(strings.ReplaceAll(p.run(cmd), p.dir, "t-0"))
-			skipping = true
-		case strings.TrimSpace(line) == "" || strings.HasPrefix(line, "#"):
-			skipping = false
-			out.WriteString(line)
-		case !skipping:
-			out.WriteString(line)
-		}
-	}
-	if p.l != nil {
-		p.l.abandon()
-	}
-	return out.String()
+		return func(command string) string { return strings.ReplaceAll(p.run(command), p.dir, "t-0") }
+	})
 }
 
 // player runs commands on one log in a temporary directory.
