@@ -71,6 +71,8 @@ func TestRefused(t *testing.T) {
 		{"time goes back", `"time":41`, `"time":39`, 6, "time goes back in c2: 39 ns after 40 ns"},
 		{"other partition", `"type":"ok","f":"list-offsets","topic":"t","partition":0`, `"type":"ok","f":"list-offsets","topic":"t","partition":1`, 7, "completes as list-offsets t-1 but was invoked as list-offsets t-0"},
 		{"other offset", `"offset":0,"records"`, `"offset":1,"records"`, 5, "asked for offset 0 and completes for offset 1"},
+		{"ack near 2^63", `"retried":true,"offset":0`, `"retried":true,"offset":9223372036854775806`, 2, "offset 9223372036854775806 is above 9223372036846387199"},
+		{"record near 2^63", `[1,"b"]`, `[9223372036854775807,"b"]`, 5, "offset 9223372036854775807 is above 9223372036846387199"},
 		{"record not a pair", `[[0,"a"],[1,"b"]]`, `[[0,"a"],[1]]`, 5, "a record is [offset,"},
 		{"no time", `"time":41,`, ``, 6, "no time"},
 		{"no id", `"process":1,"id":2,"type":"invoke"`, `"process":1,"type":"invoke"`, 6, "no id"},

@@ -7,6 +7,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"math"
 )
 
 // LineError says which line of a history cannot be accepted, and why.
@@ -185,6 +186,8 @@ func (w *raw) checkF() error {
 		return errors.New("idempotent produce without pid, pepoch and seq")
 	case w.F == Produce && w.Type == OK && or(w.Offset, NoOffset) < NoOffset:
 		return fmt.Errorf("produce ok at offset %d", *w.Offset)
+	case w.F == Produce && w.Type == OK && or(w.Offset, NoOffset) > MaxOffset:
+		return tooLarge(*w.Offset)
 	case w.F == Fetch && or(w.Offset, -1) < 0:
 		return errors.New("fetch without the offset it asks for")
 	case w.F == ListOffsets && w.Type == Invoke && w.Offset != nil && *w.Offset != Latest && *w.Offset != Earliest:
@@ -194,5 +197,16 @@ func (w *raw) checkF() error {
 	case w.F == InitProducerID && w.Type == OK && (w.PID == nil || w.PEpoch == nil):
 		return errors.New("init-producer-id ok without pid and pepoch")
 	}
+	for _, r := range w.Records {
+		if r.Offset > MaxOffset {
+			return tooLarge(r.Offset)
+		}
+	}
 	return nil
 }
+
+// MaxOffset is the highest offset at which a batch or record may stand. Judges count on from it over the values of a
+// batch, of which a line holds fewer than bytes.
+const MaxOffset = math.MaxInt64 - MaxLine
+
+func tooLarge(offset int64) error { return fmt.Errorf("offset %d is above %d", offset, int64(MaxOffset)) }
