@@ -209,4 +209,6 @@ func (w *raw) checkF() error {
 // batch, of which a line holds fewer than bytes.
 const MaxOffset = math.MaxInt64 - MaxLine
 
-func tooLarge(offset int64) error { return fmt.Errorf("offset %d is above %d", offset, int64(MaxOffset)) }
+func tooLarge(offset int64) error {
+	return fmt.Errorf("offset %d is above %d", offset, int64(MaxOffset))
+}
