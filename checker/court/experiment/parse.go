@@ -303,6 +303,9 @@ func (p *parser) resolve() {
 	if len(e.Clients) == 0 || e.Work == 0 || e.Limit <= e.Work {
 		p.fail(1, "the workload needs clients, `work`, and a `limit` above it")
 	}
+	if len(e.Cells) == 0 {
+		p.fail(1, "the experiment has no cell")
+	}
 	for i := range e.Cells {
 		c := &e.Cells[i]
 		if c.Plan.Line == 0 || c.Expect.Result == "" {

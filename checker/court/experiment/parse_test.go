@@ -87,6 +87,7 @@ func TestParseRefuses(t *testing.T) {
 		{"client twice", "c2 producer", "c1 producer", "x:14: client c1 occurs twice"},
 		{"client without role", "c3 reader", "c3", "x:15: \"c3\": want `work DURATION`, `limit DURATION` or `NAME ROLE [start=DURATION] [flags]`"},
 		{"limit below work", "limit 90s", "limit 10s", "x:1: the workload needs clients, `work`, and a `limit` above it"},
+		{"no cell", small[strings.Index(small, "cell kill"):strings.Index(small, "-- plan")], "", "x:1: the experiment has no cell"},
 		{"stanza", "cell cut", "cells cut", "x:22: \"cells cut\": want `cell NAME`, with its settings indented below it"},
 		{"cell twice", "cell cut", "cell kill", "x:22: cell kill occurs twice"},
 		{"orphan setting", "cell kill", "    seeds 1", "x:17: a setting before the first cell"},
