@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"time"
 
@@ -37,26 +38,46 @@ type MutantRow struct {
 	Tried      int  // runs until it was convicted, or in vain
 	Panics     int  // of these, in which a process panicked
 	Run        *Run // that convicts; nil: none did
-	Sound      *Run // the sound program under the same seed; Matrix only
+
+	// Cell is Run's, and Sound the sound program in it under the same seed: it must be as the cell expects, or the rule
+	// that is off is not the reason of the conviction. Both are nil without Run.
+	Cell  *experiment.Cell
+	Sound *Run
 }
 
-// Result of the whole trial: Invalid if anything is, else Unknown if anything is, else Valid.
+// Result of the whole trial: Invalid if anything is, else Unknown if anything is, or if nothing at all was run, else
+// Valid. A mutant that nobody convicts is Invalid; so is one whose conviction falls on the sound program as well.
 func (rep *Report) Result() Result {
-	worst := Valid
+	var all []Result
 	for i := range rep.Cells {
-		switch r, _ := rep.Cells[i].Tally.Judge(rep.Cells[i].Cell.Expect); r {
-		case Invalid:
-			return Invalid
-		case Unknown:
-			worst = Unknown
+		if t := &rep.Cells[i].Tally; t.Runs == 0 || t.Runs > t.NotExpressed {
+			r, _ := t.Judge(rep.Cells[i].Cell.Expect)
+			all = append(all, r)
 		}
 	}
 	for i := range rep.Mutants {
-		if rep.Mutants[i].Run == nil {
-			return Invalid
-		}
+		all = append(all, rep.Mutants[i].result())
 	}
-	return worst
+	switch {
+	case slices.Contains(all, Invalid):
+		return Invalid
+	case len(all) == 0 || slices.Contains(all, Unknown):
+		return Unknown
+	}
+	return Valid
+}
+
+// result of one mutant: Valid if it alone was convicted.
+func (row *MutantRow) result() Result {
+	switch {
+	case row.Run == nil:
+		return Invalid
+	case !unexpected(row.Cell.Expect, row.Sound.Verdict):
+		return Valid
+	case row.Sound.Result == Unknown:
+		return Unknown
+	}
+	return Invalid
 }
 
 // String is the report as people read it: cells, mutants, and what failed, with the lines that replay it.
@@ -81,6 +102,9 @@ func (rep *Report) String() string {
 			b.WriteByte('\n')
 		}
 		writeTable(&b, mutants)
+	}
+	if b.Len() == 0 {
+		b.WriteString("nothing was run\n")
 	}
 	for _, r := range rep.Failed {
 		fmt.Fprintf(&b, "\n%s %s seed %d: %s\n  kept in %s; again with: %s\n", r.World, r.Cell, r.Seed, r.Verdict.brief(), r.Dir, r.Replay)

@@ -8,6 +8,8 @@ import (
 	"testing"
 
 	"github.com/stretchr/testify/require"
+
+	"trialog/checker/court/experiment"
 )
 
 var rewrite = flag.Bool("rewrite", false, "rewrite golden files")
@@ -91,6 +93,46 @@ func TestMatrixReport(t *testing.T) {
 	require.NoError(t, trial.Matrix(t.Context(), c.Experiment, rep))
 	require.Equal(t, Invalid, rep.Result(), "one mutant got away")
 	golden(t, "matrix.txt", rep.String())
+}
+
+// A conviction is the mutant's only if the sound program is acquitted under the same seed.
+func TestAConvictionOfTheSoundProgramIsNoMutants(t *testing.T) {
+	for sound, want := range map[Result]Result{Valid: Valid, Invalid: Invalid, Unknown: Unknown} {
+		for name, search := range map[string]func(*Trial, *experiment.Experiment, *Report) error{
+			"mutants": func(tr *Trial, e *experiment.Experiment, rep *Report) error { return tr.Mutants(t.Context(), e, rep) },
+			"matrix":  func(tr *Trial, e *experiment.Experiment, rep *Report) error { return tr.Matrix(t.Context(), e, rep) },
+		} {
+			c := someCase(t)
+			trial := Trial{Runs: t.TempDir(), Sim: &fake{workers: 2, answer: func(c *Case) *Verdict {
+				if len(c.RulesOff) > 0 && c.Seed == 5 {
+					return verdict(Invalid, "lost-acked")
+				}
+				return verdict(sound)
+			}}}
+			rep := &Report{}
+			require.NoError(t, search(&trial, c.Experiment, rep))
+			require.Equal(t, want, rep.Result(), "%s, sound program %s", name, sound)
+			require.Equal(t, sound != Valid, len(rep.Failed) == 1)
+		}
+	}
+}
+
+// What was not run is not passed.
+func TestNothingRunIsUnknown(t *testing.T) {
+	c := someCase(t)
+	none := verdict(Unknown)
+	none.Reasons = []string{notExpressible + ": powercut"}
+	rep := &Report{}
+	require.Equal(t, Unknown, rep.Result())
+	require.Equal(t, "nothing was run\n", rep.String())
+	row := CellRow{Experiment: "001-small", World: "real", Cell: c.Cell}
+	row.Tally.Add(none)
+	rep.Cells = append(rep.Cells, row)
+	require.Equal(t, Unknown, rep.Result(), "no cell could be expressed")
+	row.Tally = Tally{}
+	row.Tally.Add(verdict(Valid))
+	rep.Cells = append(rep.Cells, row)
+	require.Equal(t, Valid, rep.Result(), "one of two could")
 }
 
 func TestFailingRunsAreKeptWithTheLineThatReplaysThem(t *testing.T) {

@@ -86,9 +86,22 @@ func (t *Trial) Mutants(ctx context.Context, e *experiment.Experiment, rep *Repo
 		if err != nil {
 			return err
 		}
+		if row.Run != nil {
+			if err := t.control(ctx, e, &row, rep); err != nil {
+				return err
+			}
+		}
 		rep.Mutants = append(rep.Mutants, row)
 	}
 	return nil
+}
+
+// Matrix is Mutants with every judge speaking.
+func (t *Trial) Matrix(ctx context.Context, e *experiment.Experiment, rep *Report) error {
+	rep.EveryJudge = true
+	each := *t
+	each.EveryJudge = true
+	return each.Mutants(ctx, e, rep)
 }
 
 func (t *Trial) mutant(ctx context.Context, e *experiment.Experiment, m *experiment.Mutant) (MutantRow, error) {
@@ -102,7 +115,7 @@ func (t *Trial) mutant(ctx context.Context, e *experiment.Experiment, m *experim
 			row.Panics++
 		}
 		if Convicts(m.Expect, r.Verdict) {
-			row.Run = r
+			row.Run, row.Cell = r, c.Cell
 		}
 		return row.Run == nil
 	})
@@ -115,35 +128,14 @@ func (t *Trial) mutant(ctx context.Context, e *experiment.Experiment, m *experim
 	return row, nil
 }
 
-// Matrix searches every mutant, lets every judge speak, and runs the sound program under the seed that convicted.
-func (t *Trial) Matrix(ctx context.Context, e *experiment.Experiment, rep *Report) error {
-	rep.EveryJudge = true
-	each := *t
-	each.EveryJudge = true
-	for i := range e.Mutants {
-		row, err := each.mutant(ctx, e, &e.Mutants[i])
-		if err != nil {
-			return err
-		}
-		if row.Run != nil {
-			cell, err := e.Cell(row.Run.Cell)
-			if err != nil {
-				return err
-			}
-			row.Sound, err = t.Sim.Run(ctx, &Case{Experiment: e, Cell: cell, Seed: row.Run.Seed, EveryJudge: true})
-			if err != nil {
-				return err
-			}
-			if unexpected(cell.Expect, row.Sound.Verdict) {
-				rep.Failed = append(rep.Failed, row.Sound)
-				if err := t.keep(row.Sound); err != nil {
-					return err
-				}
-			}
-		}
-		rep.Mutants = append(rep.Mutants, row)
+// control runs the sound program where a mutant was convicted.
+func (t *Trial) control(ctx context.Context, e *experiment.Experiment, row *MutantRow, rep *Report) (err error) {
+	row.Sound, err = t.Sim.Run(ctx, &Case{Experiment: e, Cell: row.Cell, Seed: row.Run.Seed, EveryJudge: t.EveryJudge})
+	if err != nil || !unexpected(row.Cell.Expect, row.Sound.Verdict) {
+		return err
 	}
-	return nil
+	rep.Failed = append(rep.Failed, row.Sound)
+	return t.keep(row.Sound)
 }
 
 // search spreads the seeds that a mutant is granted over its cells, the likeliest first.
