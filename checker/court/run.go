@@ -10,7 +10,9 @@ import (
 	"trialog/checker/court/experiment"
 	"trialog/checker/history"
 	"trialog/checker/oracle"
+	"trialog/checker/workload"
 	"trialog/core/event"
+	"trialog/netsim/kernel"
 	"trialog/netsim/nemesis"
 )
 
@@ -53,7 +55,7 @@ type Run struct {
 // Process is how one incarnation of a process ended.
 type Process struct {
 	Name string `json:"name"`
-	End  string `json:"end"` // exit, kill, power cut, stop, end
+	End  string `json:"end"` // exit, kill, power cut, crash, end: see netsim/kernel
 	Code int    `json:"code"`
 	Time int64  `json:"time"` // ns since the start of the run
 }
@@ -118,7 +120,7 @@ func (r *Run) finish(c *Case, ops []history.Op) (*Run, error) {
 	}
 	r.Verdict = &Verdict{Verdict: *oracle.Judge(in)}
 	r.Verdict.Panics = r.panics()
-	r.Verdict.doubt(append(r.Doubts, r.deaths()...)...)
+	r.Verdict.doubt(slices.Concat(r.Doubts, r.deaths(), r.silent(c, ops))...)
 	r.Result = r.Verdict.Result
 	return r, nil
 }
@@ -136,14 +138,42 @@ func countInvocations(ops []history.Op) int {
 }
 
 // exited is the End of a process that ended by itself.
-const exited = "exit"
+const exited = kernel.ReasonExit
 
-// deaths lists the processes that ended by themselves with an exit code that says they failed.
+// silent lists who left nothing to judge: a broker without events, because then what only they can show was not looked
+// at, and each client that got nothing done of what its role is for.
+func (r *Run) silent(c *Case, ops []history.Op) []string {
+	var list []string
+	if len(r.Events) == 0 {
+		list = append(list, "the broker wrote no event")
+	}
+	did := map[string]bool{} // by client and operation
+	for i := range ops {
+		op := &ops[i]
+		if op.Type == history.OK || op.Type == history.Invoke && op.F == history.Produce && op.Acks == 0 {
+			did[op.Proc+" "+string(op.F)] = true
+		}
+	}
+	purpose := map[string]history.F{workload.Producer: history.Produce, workload.Reader: history.Fetch, workload.Admin: history.Metadata}
+	for i := range c.Experiment.Clients {
+		client := &c.Experiment.Clients[i]
+		if f := purpose[client.Role]; !did[client.Name+" "+string(f)] {
+			list = append(list, fmt.Sprintf("%s got nothing done: it is a %s, and no %s of it succeeded", client.Name, client.Role, f))
+		}
+	}
+	return list
+}
+
+// deaths lists the processes that crashed, or ended by themselves with an exit code that says they failed.
 func (r *Run) deaths() []string {
 	var list []string
 	for _, p := range r.Processes {
-		if p.End == exited && p.Code != 0 {
-			list = append(list, fmt.Sprintf("%s ended by itself with code %d: %s", p.Name, p.Code, lastLine(r.Outputs[p.Name+".stderr"])))
+		last := lastLine(r.Outputs[p.Name+".stderr"])
+		switch {
+		case p.End == kernel.ReasonCrash:
+			list = append(list, fmt.Sprintf("%s crashed: %s", p.Name, last))
+		case p.End == exited && p.Code != 0:
+			list = append(list, fmt.Sprintf("%s ended by itself with code %d: %s", p.Name, p.Code, last))
 		}
 	}
 	return list
