@@ -11,6 +11,8 @@ import (
 	"sync"
 	"syscall"
 	"time"
+
+	"trialog/netsim/kernel"
 )
 
 // actor is a real process across its lives: what it wrote, and how each life ended.
@@ -27,8 +29,8 @@ type actor struct {
 	reading sync.WaitGroup
 
 	mu     sync.Mutex
-	end    string // how the current life will be said to have ended
-	asked  bool   // the current life was asked to stop
+	killed bool // the court kills the current life
+	asked  bool // the current life was asked to stop
 	lines  []stampedLine
 	ends   []Process
 	stdout bytes.Buffer
@@ -59,6 +61,7 @@ func (a *actor) launch() error {
 	cmd := exec.Command(a.binary, a.args...)
 	cmd.Env = append(os.Environ(), fmt.Sprintf("%s=%d", a.sink, sinkFD))
 	cmd.ExtraFiles = []*os.File{write}
+	cmd.SysProcAttr = dieWithCourt()
 	cmd.Stdout, cmd.Stderr = &a.stdout, &a.stderr
 	if a.stdin, err = cmd.StdinPipe(); err == nil {
 		err = cmd.Start()
@@ -69,7 +72,7 @@ func (a *actor) launch() error {
 	}
 	done := make(chan struct{})
 	a.mu.Lock()
-	a.cmd, a.done, a.end, a.asked = cmd, done, exited, false
+	a.cmd, a.done, a.killed, a.asked = cmd, done, false, false
 	a.mu.Unlock()
 	a.reading.Add(1)
 	go func() {
@@ -79,11 +82,19 @@ func (a *actor) launch() error {
 	go func() {
 		_ = cmd.Wait() // how it ended is in ProcessState
 		a.mu.Lock()
-		a.ends = append(a.ends, Process{Name: a.name, End: a.end, Code: cmd.ProcessState.ExitCode(), Time: time.Since(a.start).Nanoseconds()})
+		a.ends = append(a.ends, Process{Name: a.name, End: a.ending(cmd.ProcessState), Code: cmd.ProcessState.ExitCode(), Time: time.Since(a.start).Nanoseconds()})
 		a.mu.Unlock()
 		close(done)
 	}()
 	return nil
+}
+
+// ending is how the current life ended. One that was about to be killed may have ended by itself just before.
+func (a *actor) ending(s *os.ProcessState) string {
+	if how, ok := s.Sys().(syscall.WaitStatus); ok && a.killed && how.Signaled() && how.Signal() == syscall.SIGKILL {
+		return kernel.ReasonKill
+	}
+	return exited
 }
 
 // read takes whole lines until the process is gone; what a killed process left of a line is dropped.
@@ -144,7 +155,7 @@ func (a *actor) kill() error {
 		return nil
 	}
 	a.mu.Lock()
-	a.end = "kill"
+	a.killed = true
 	a.mu.Unlock()
 	err := a.signal(syscall.SIGKILL)
 	<-a.done

@@ -3,13 +3,16 @@ package court
 import (
 	"context"
 	"encoding/json"
+	"fmt"
 	"os"
 	"os/exec"
 	"path/filepath"
 	"slices"
 	"strings"
 	"sync"
+	"syscall"
 	"testing"
+	"time"
 
 	"github.com/stretchr/testify/require"
 
@@ -174,6 +177,18 @@ func TestReplay(t *testing.T) {
 	require.Regexp(t, `(?m)^trace [0-9a-f]{32}, as stored$`, out)
 	require.NotContains(t, errs, "warning")
 
+	// A stored file that is not what the run gave is named, though the trace is the same.
+	for _, name := range []string{"plan.txt", "history.jsonl", "events.jsonl"} {
+		file := filepath.Join(dir, "stored", name)
+		sound, err := os.ReadFile(file)
+		require.NoError(t, err)
+		write(t, file, string(sound)+"{}\n")
+		_, errs, code = trialog(t, dir, nil, "replay", "stored")
+		require.Equal(t, 3, code, name)
+		require.Contains(t, errs, fmt.Sprintf("%s:%d was altered\nstored: {}\nnow:    nothing", name, strings.Count(string(sound), "\n")+1))
+		write(t, file, string(sound))
+	}
+
 	// A run that went another way is told apart, with the first difference.
 	stored, err := ReadDir(filepath.Join(dir, "stored"))
 	require.NoError(t, err)
@@ -200,6 +215,26 @@ func TestAMutantIsConvicted(t *testing.T) {
 	require.NoError(t, err)
 	require.Equal(t, Invalid, r.Verdict.Result)
 	require.GreaterOrEqual(t, len(r.Verdict.Anomalies[0].Witnesses), 2)
+}
+
+// A real run that is asked to stop leaves no process and no directory, whoever asks.
+func TestAnInterruptedRealRunLeavesNothing(t *testing.T) {
+	for _, s := range []syscall.Signal{syscall.SIGINT, syscall.SIGTERM, syscall.SIGHUP} {
+		tmp := t.TempDir()
+		cmd := exec.Command(program(t), "run", absolute(t, theExperiment), "--world", "real")
+		cmd.Dir, cmd.Env = t.TempDir(), append(os.Environ(), "TMPDIR="+tmp)
+		require.NoError(t, cmd.Start())
+		require.Eventually(t, func() bool {
+			started, _ := filepath.Glob(filepath.Join(tmp, "*", "data", "*"))
+			return len(started) > 0
+		}, 20*time.Second, 20*time.Millisecond, "the broker never started")
+		require.NoError(t, cmd.Process.Signal(s))
+		require.Error(t, cmd.Wait())
+		require.Equal(t, 3, cmd.ProcessState.ExitCode(), s)
+		left, err := os.ReadDir(tmp)
+		require.NoError(t, err)
+		require.Empty(t, left, s)
+	}
 }
 
 func TestRealRun(t *testing.T) {

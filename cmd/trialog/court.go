@@ -11,6 +11,7 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
+	"syscall"
 
 	"github.com/spf13/cobra"
 
@@ -188,9 +189,9 @@ func realWorld() (*court.Real, error) {
 	return &court.Real{Binary: exe, Command: os.Args[0], Source: strings.TrimPrefix(source, court.SourceMark), Scale: court.RealScale}, nil
 }
 
-// interruptible ends the context when the user asks to stop.
+// interruptible ends the context when somebody asks to stop, so that no process and no temporary directory is left.
 func interruptible(c *cobra.Command) (context.Context, context.CancelFunc) {
-	return signal.NotifyContext(c.Context(), os.Interrupt)
+	return signal.NotifyContext(c.Context(), os.Interrupt, syscall.SIGTERM, syscall.SIGHUP)
 }
 
 // runDir is where a run goes.

@@ -4,6 +4,7 @@ package main
 
 import (
 	"cmp"
+	"context"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -60,8 +61,9 @@ func runSim(c *cobra.Command, target string, f simFlags) error {
 	if err != nil {
 		return err
 	}
-	ctx := c.Context()
-	wasm, err := simGuest(c, target)
+	ctx, cancel := interruptible(c)
+	defer cancel()
+	wasm, err := simGuest(ctx, target)
 	if err != nil {
 		return err
 	}
@@ -69,7 +71,7 @@ func runSim(c *cobra.Command, target string, f simFlags) error {
 	if err != nil {
 		return err
 	}
-	defer e.Close(ctx)
+	defer e.Close(context.WithoutCancel(ctx))
 	if spec.Program, err = e.Compile(ctx, wasm); err != nil {
 		return fmt.Errorf("sim: %s: %w", target, err)
 	}
@@ -89,7 +91,7 @@ func runSim(c *cobra.Command, target string, f simFlags) error {
 }
 
 // simGuest reads a .wasm file, or builds a package.
-func simGuest(c *cobra.Command, target string) ([]byte, error) {
+func simGuest(ctx context.Context, target string) ([]byte, error) {
 	if !strings.HasSuffix(target, ".wasm") {
 		tmp, err := os.MkdirTemp("", "trialog-sim-*")
 		if err != nil {
@@ -97,7 +99,7 @@ func simGuest(c *cobra.Command, target string) ([]byte, error) {
 		}
 		defer os.RemoveAll(tmp)
 		out := filepath.Join(tmp, "guest.wasm")
-		if err := guest.Build(c.Context(), guest.Options{Package: target, Out: out}); err != nil {
+		if err := guest.Build(ctx, guest.Options{Package: target, Out: out}); err != nil {
 			return nil, err
 		}
 		target = out
