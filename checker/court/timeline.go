@@ -127,3 +127,56 @@ func FirstDifference(a, b io.Reader) (string, error) {
 }
 
 func ended(line string) string { return strings.TrimRight(line, "\n") + "\n" }
+
+// Altered names the first file of a stored run that is not what now gave, a run with the same trace, and its first line
+// that differs; empty if there is none.
+func Altered(stored, now *Run) string {
+	for _, f := range []struct {
+		name         string
+		stored, want []byte
+	}{
+		{"server.properties", []byte(stored.Properties), []byte(now.Properties)},
+		{"plan.txt", []byte(stored.Plan), []byte(now.Plan)},
+		{"history.jsonl", stored.History, now.History},
+		{"events.jsonl", stored.Events, now.Events},
+		{"faults.jsonl", jsonLines(stored.Faults), jsonLines(now.Faults)},
+	} {
+		if n, x, y := firstOther(f.stored, f.want); n > 0 {
+			return fmt.Sprintf("%s:%d was altered\nstored: %s\nnow:    %s", f.name, n, x, y)
+		}
+	}
+	return ""
+}
+
+// firstOther is the first line, from 1, that two texts do not share; 0 if they are equal.
+func firstOther(a, b []byte) (n int, x, y string) {
+	for n = 1; len(a) > 0 || len(b) > 0; n++ {
+		var lineA, lineB []byte
+		lineA, a = cutLine(a)
+		lineB, b = cutLine(b)
+		if !bytes.Equal(lineA, lineB) {
+			return n, shown(lineA), shown(lineB)
+		}
+	}
+	return 0, "", ""
+}
+
+// cutLine splits off the first line with its newline.
+func cutLine(text []byte) (line, rest []byte) {
+	n := bytes.IndexByte(text, '\n') + 1
+	if n == 0 {
+		n = len(text)
+	}
+	return text[:n], text[n:]
+}
+
+func shown(line []byte) string {
+	text, whole := strings.CutSuffix(string(line), "\n")
+	switch {
+	case len(line) == 0:
+		return "nothing"
+	case !whole:
+		return text + " without its newline"
+	}
+	return text
+}

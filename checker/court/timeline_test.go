@@ -53,3 +53,26 @@ func TestFirstDifference(t *testing.T) {
 		require.Equal(t, row.want, got)
 	}
 }
+
+// What is stored of a run that is the same by its trace was altered where it is not what the run gave.
+func TestAltered(t *testing.T) {
+	now := func() *Run {
+		return &Run{
+			Plan: "at 5s kill b1\nat 6s start b1\n", Properties: "node.id=1\n", History: []byte("{1}\n{2}\n"), Events: []byte("{3}\n"),
+			Faults: []Fault{{4, "b1", "kill b1"}},
+		}
+	}
+	require.Empty(t, Altered(now(), now()))
+	for want, alter := range map[string]func(*Run){
+		"plan.txt:2 was altered\nstored: at 7s start b1\nnow:    at 6s start b1":                                                                           func(r *Run) { r.Plan = "at 5s kill b1\nat 7s start b1\n" },
+		"history.jsonl:2 was altered\nstored: nothing\nnow:    {2}":                                                                                        func(r *Run) { r.History = []byte("{1}\n") },
+		"history.jsonl:2 was altered\nstored: {2 without its newline\nnow:    {2}":                                                                         func(r *Run) { r.History = []byte("{1}\n{2") },
+		"events.jsonl:2 was altered\nstored: {4}\nnow:    nothing":                                                                                         func(r *Run) { r.Events = []byte("{3}\n{4}\n") },
+		"server.properties:1 was altered\nstored: node.id=2\nnow:    node.id=1":                                                                            func(r *Run) { r.Properties = "node.id=2\n" },
+		`faults.jsonl:1 was altered` + "\nstored: " + `{"time":5,"proc":"b1","text":"kill b1"}` + "\nnow:    " + `{"time":4,"proc":"b1","text":"kill b1"}`: func(r *Run) { r.Faults[0].Time = 5 },
+	} {
+		stored := now()
+		alter(stored)
+		require.Equal(t, want, Altered(stored, now()))
+	}
+}

@@ -23,7 +23,7 @@ func replayCommand() *cobra.Command {
 		Use:   "replay RUN_DIR",
 		Short: "do a stored run again and compare",
 		Long: `Do a stored run again. In the simulated OS the trace must be the same to the last bit; where it is not, the first
-difference is named. --until prints what happened up to a time (4.5s) or up to the first line that contains the text
+difference is named; so is a stored file that is not what the run gave. --until prints what happened up to a time (4.5s) or up to the first line that contains the text
 given ("truncate", "c2-17", "kill b1").`,
 		Args: cobra.ExactArgs(1),
 		RunE: func(c *cobra.Command, args []string) error { return runReplay(c, f, args[0], until) },
@@ -66,6 +66,9 @@ func runReplay(c *cobra.Command, f courtFlags, dir, until string) error {
 		return exitAs(now.Result)
 	}
 	if now.TraceHash == stored.TraceHash {
+		if what := court.Altered(stored, now); what != "" {
+			return exitWith(exitUsage, fmt.Errorf("replay: trace %s as stored, but %s", now.TraceHash, what))
+		}
 		fmt.Fprintf(out, "trace %s, as stored\n", now.TraceHash)
 		return exitAs(now.Result)
 	}
