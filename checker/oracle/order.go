@@ -167,22 +167,26 @@ func (j *judge) scanPair(l *log, a, b *history.Operation) {
 		j.reordered(l, b, a)
 	case l.known(end, baseOf(l, b)) && !anyReused(x) && !anyReused(y):
 		an := Anomaly{Class: Gap, Time: y[0].first().ret, Witnesses: j.witnesses(a, b)}
-		j.excuseGap(l, &an, baseOf(l, b))
+		j.excuseGap(l, &an, x[0], y[0])
 		j.report(an, l.id, "producer id %d: after sequence %d at offset %d comes sequence %d at offset %d; %d was never appended",
 			b.Invoke.PID, a.Invoke.Seq, x[0].offset, b.Invoke.Seq, y[0].offset, want)
 	}
 }
 
-// excuseGap forgives a jump before offset if a power cut took something below it: neighbours may be of different times,
-// and the broker's memory of the producer went with the records.
-func (j *judge) excuseGap(l *log, a *Anomaly, offset int64) {
+// excuseGap forgives a jump between two batches if a power cut may have taken one of them: then the other, or what stands
+// between them, may be of another life of the log. What the broker took after it had recovered follows on what it held.
+func (j *judge) excuseGap(l *log, a *Anomaly, x, y *record) {
 	for i := range l.losses {
-		if loss := &l.losses[i]; loss.from <= offset {
+		if loss := &l.losses[i]; j.mayHaveTaken(loss, x) || j.mayHaveTaken(loss, y) {
 			a.Documented = true
 			a.Witnesses = append(a.Witnesses, faultWitness(*loss.fault))
 			return
 		}
 	}
+}
+
+func (j *judge) mayHaveTaken(loss *loss, r *record) bool {
+	return r.offset >= loss.from && j.before(r.first(), loss)
 }
 
 func nextSeq(op *history.Operation) int32 {
