@@ -1,8 +1,10 @@
 package broker
 
 import (
+	"errors"
 	"fmt"
 	"slices"
+	"syscall"
 
 	"trialog/core/broker/partition"
 	"trialog/core/kafka"
@@ -34,19 +36,18 @@ func (b *Broker) applied(records []meta.Record, image *meta.Image) {
 		if t == nil || slices.Contains(changed[:i], id) {
 			continue
 		}
-		if err := b.openTopic(t, true); err != nil {
-			b.log.Error("a topic could not be opened", "topic", t.Name, "err", err)
+		for _, kind := range byKind(b.openTopic(t, true)) {
+			b.log.Error("a topic could not be opened", "topic", t.Name, "err", seglog.Several(kind))
 		}
 	}
 }
 
 // openTopic opens the partitions of a topic that this broker holds and has not
 // open, passes on settings, and takes up new leader epochs. One that fails does
-// not keep the others from being served.
-func (b *Broker) openTopic(t *meta.TopicImage, lead bool) error {
+// not keep the others from being served; the errors are those of the failed.
+func (b *Broker) openTopic(t *meta.TopicImage, lead bool) (failed []error) {
 	old := b.table.TopicByID(t.ID)
 	topic := &partition.Topic{Name: t.Name, ID: t.ID, Partitions: make([]*partition.Partition, len(t.Partitions))}
-	var failed []error
 	for i := range t.Partitions {
 		image := &t.Partitions[i]
 		if !slices.Contains(image.Replicas, b.cfg.NodeID) {
@@ -57,10 +58,36 @@ func (b *Broker) openTopic(t *meta.TopicImage, lead bool) error {
 		if err == nil && lead {
 			err = b.lead(p, image)
 		}
-		failed = append(failed, err)
+		if err != nil {
+			failed = append(failed, err)
+		}
 	}
 	b.table.Put(topic)
-	return seglog.Several(failed)
+	return failed
+}
+
+// byKind groups errors by what the system said, in the order of the first of each kind: one line of the log for each
+// tells all, however many partitions failed.
+func byKind(errs []error) [][]error {
+	var kinds [][]error
+	at := map[syscall.Errno]int{}
+	for _, err := range errs {
+		var no syscall.Errno // 0: the system said nothing
+		errors.As(err, &no)
+		i, known := at[no]
+		if !known {
+			i, at[no] = len(kinds), len(kinds)
+			kinds = append(kinds, nil)
+		}
+		kinds[i] = append(kinds[i], err)
+	}
+	return kinds
+}
+
+// leads reports that a partition is open here and has been led. One whose log failed later still is: reads go on.
+func (b *Broker) leads(topic kafka.TopicID, i kafka.PartitionID) bool {
+	p := b.table.TopicByID(topic).Partition(i)
+	return p != nil && p.Epoch() != kafka.NoLeaderEpoch
 }
 
 // openPartition opens a partition; open is the one that is open already, if any.

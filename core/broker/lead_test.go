@@ -1,8 +1,12 @@
 package broker
 
 import (
+	"errors"
+	"fmt"
 	"os"
 	"path/filepath"
+	"strings"
+	"syscall"
 	"testing"
 
 	"trialog/core/broker/partition"
@@ -62,4 +66,32 @@ func TestMetadataIsNotCompacted(t *testing.T) {
 	settings := b.metadataSettings()
 	require.False(t, settings.CleanupCompact)
 	require.EqualValues(t, -1, settings.RetentionMs)
+}
+
+// Of partitions that could not be opened the log says why, once for each kind of failure, and Metadata names no healthy
+// leader; CreateTopics answers success all the same, as Kafka does, and the others are served.
+func TestPartitionsThatDidNotOpen(t *testing.T) {
+	dir := t.TempDir()
+	in := start(t, dir)
+	c := in.dial()
+	for _, name := range []string{"t-1", "t-2"} {
+		require.NoError(t, os.MkdirAll(filepath.Join(dir, name, "00000000000000000000.log"), 0o755)) // where the segment should be
+	}
+	c.create("t", 4)
+	got := ask[*kmsg.MetadataResponse](c, metadata(12, "t")).Topics[0]
+	require.Zero(t, got.ErrorCode)
+	for i, want := range []kafka.ErrorCode{kafka.ErrNone, kafka.ErrLeaderNotAvailable, kafka.ErrLeaderNotAvailable, kafka.ErrNone} {
+		require.EqualValues(t, want, got.Partitions[i].ErrorCode, i)
+		require.Equal(t, want == kafka.ErrNone, got.Partitions[i].Leader == 1, i)
+	}
+	require.Equal(t, 1, strings.Count(in.log.String(), "a topic could not be opened"))
+	require.Contains(t, in.log.String(), "opening t-1")
+	require.Zero(t, c.produce(-1, "t", 3, batch("a")).ErrorCode)
+}
+
+func TestFailuresByKind(t *testing.T) {
+	a, b := fmt.Errorf("t-0: %w", syscall.EMFILE), fmt.Errorf("t-1: %w", &os.PathError{Op: "open", Path: "x", Err: syscall.ENOSPC})
+	c, d := fmt.Errorf("t-2: %w", syscall.EMFILE), errors.New("t-3: odd")
+	require.Equal(t, [][]error{{a, c}, {b}, {d}}, byKind([]error{a, b, c, d}))
+	require.Empty(t, byKind(nil))
 }

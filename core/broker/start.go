@@ -85,8 +85,8 @@ func (b *Broker) metadataSettings() config.Topic {
 // start: to serve less than was acknowledged would hide a loss.
 func (b *Broker) openPartitions(lead bool) error {
 	for _, t := range b.meta.Image().Topics() {
-		if err := b.openTopic(t, lead); err != nil {
-			return err
+		if failed := b.openTopic(t, lead); len(failed) > 0 {
+			return seglog.Several(failed)
 		}
 	}
 	return nil
@@ -190,7 +190,7 @@ func (b *Broker) socketBuffer(name string, value int32) int {
 // rows is the dispatch table: one row for each API key.
 func (b *Broker) rows() []serve.Row {
 	logs := &logapi.API{Table: b.table, FetchMaxBytes: int(b.cfg.FetchMaxBytes), AckAfterAppend: b.rules.Broker.AckAfterAppend}
-	topics := &topicapi.API{Config: b.cfg, ClusterID: b.dirs.ClusterID(), Controller: b.meta, NewTopicID: metalog.NewUUID}
+	topics := &topicapi.API{Config: b.cfg, ClusterID: b.dirs.ClusterID(), Controller: b.meta, NewTopicID: metalog.NewUUID, Leads: b.leads}
 	return []serve.Row{
 		row(wire.KeyProduce, serve.ResourceTopic, serve.OperationWrite, logs.Produce),
 		row(wire.KeyFetch, serve.ResourceTopic, serve.OperationRead, logs.Fetch),

@@ -28,6 +28,8 @@ type API struct {
 	ClusterID  string
 	Controller Controller
 	NewTopicID func() kafka.TopicID
+	// Leads reports that this broker has the partition open and leads it; asked only of those that the image gives to it.
+	Leads func(topic kafka.TopicID, i kafka.PartitionID) bool
 }
 
 // authorizedTopic and authorizedCluster are the operations of KIP-430 that the

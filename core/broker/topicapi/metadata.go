@@ -30,11 +30,11 @@ func (a *API) Metadata(rq *serve.Request) (serve.Answer, error) {
 	}
 	if req.Topics == nil || req.Version == 0 && len(req.Topics) == 0 {
 		for _, t := range image.Topics() {
-			resp.Topics = append(resp.Topics, describe(t))
+			resp.Topics = append(resp.Topics, a.describe(t))
 		}
 	}
 	for i := range req.Topics {
-		resp.Topics = append(resp.Topics, lookUp(image, &req.Topics[i], codes))
+		resp.Topics = append(resp.Topics, a.lookUp(image, &req.Topics[i], codes))
 	}
 	for i := range resp.Topics {
 		if req.IncludeTopicAuthorizedOperations && resp.Topics[i].ErrorCode == 0 {
@@ -61,7 +61,7 @@ func brokerOf(b *meta.BrokerImage, listener string) kmsg.MetadataResponseBroker 
 
 // lookUp describes one requested topic. codes has the outcome of topics that
 // could not be made.
-func lookUp(image *meta.Image, rt *kmsg.MetadataRequestTopic, codes map[string]kafka.ErrorCode) kmsg.MetadataResponseTopic {
+func (a *API) lookUp(image *meta.Image, rt *kmsg.MetadataRequestTopic, codes map[string]kafka.ErrorCode) kmsg.MetadataResponseTopic {
 	var found *meta.TopicImage
 	code := kafka.ErrUnknownTopicOrPartition
 	if rt.Topic == nil {
@@ -76,14 +76,16 @@ func lookUp(image *meta.Image, rt *kmsg.MetadataRequestTopic, codes map[string]k
 		}
 	}
 	if found != nil {
-		return describe(found)
+		return a.describe(found)
 	}
 	out := kmsg.NewMetadataResponseTopic()
 	out.ErrorCode, out.Topic, out.TopicID = int16(code), rt.Topic, rt.TopicID
 	return out
 }
 
-func describe(t *meta.TopicImage) kmsg.MetadataResponseTopic {
+// describe names as leader only who leads: a partition of this broker whose log could not be opened is offline, as in
+// Kafka after the failure of a log directory (KIP-112).
+func (a *API) describe(t *meta.TopicImage) kmsg.MetadataResponseTopic {
 	out := kmsg.NewMetadataResponseTopic()
 	out.Topic, out.TopicID, out.IsInternal = kmsg.StringPtr(t.Name), t.ID, kafka.IsInternalTopic(t.Name)
 	out.Partitions = make([]kmsg.MetadataResponseTopicPartition, 0, len(t.Partitions))
@@ -92,7 +94,10 @@ func describe(t *meta.TopicImage) kmsg.MetadataResponseTopic {
 		p := kmsg.NewMetadataResponseTopicPartition()
 		p.Partition, p.Leader, p.LeaderEpoch = int32(i), in.Leader, in.LeaderEpoch
 		p.Replicas, p.ISR = in.Replicas, in.ISR
-		if in.Leader == kafka.NoNode {
+		if in.Leader == a.Config.NodeID && !a.Leads(t.ID, p.Partition) {
+			p.Leader, p.OfflineReplicas = kafka.NoNode, []int32{a.Config.NodeID}
+		}
+		if p.Leader == kafka.NoNode {
 			p.ErrorCode = int16(kafka.ErrLeaderNotAvailable)
 		}
 		out.Partitions = append(out.Partitions, p)
