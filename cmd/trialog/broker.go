@@ -89,6 +89,7 @@ func runBroker(c *cobra.Command, cfg *config.Broker, asJSON bool, stop <-chan st
 	if err != nil {
 		return err
 	}
+	limitMemory()
 	if err := b.Start(); err != nil {
 		return exitWith(exitFailed, err)
 	}

@@ -12,3 +12,6 @@ func monotonicNs() int64 { return stamps.Add(1) }
 
 // notifySignals does nothing: a guest has no signals, its stdin ends instead.
 func notifySignals(chan<- string) {}
+
+// limitMemory does nothing: the simulator bounds the memory of a guest.
+func limitMemory() {}

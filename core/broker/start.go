@@ -21,9 +21,9 @@ import (
 	"trialog/core/wire"
 )
 
-// requestBytes is the request memory of a broker: Kafka's
+// RequestBytes is the request memory of a broker: Kafka's
 // queued.max.request.bytes has no limit by default, we have this one.
-const requestBytes = 512 << 20
+const RequestBytes = 512 << 20
 
 func (b *Broker) openDirs() (err error) {
 	b.dirs, err = logdirs.Open(logdirs.Config{
@@ -165,7 +165,7 @@ func ownName() string {
 func (b *Broker) limits() serve.Limits {
 	return serve.Limits{
 		FrameMax:            int(b.cfg.SocketRequestMaxBytes),
-		RequestBytes:        requestBytes,
+		RequestBytes:        RequestBytes,
 		RequestsMax:         int(b.cfg.QueuedMaxRequests),
 		ConnectionsMax:      int(b.cfg.MaxConnections),
 		ConnectionsPerIPMax: int(b.cfg.MaxConnectionsPerIP),
