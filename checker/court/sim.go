@@ -37,6 +37,7 @@ type Sim struct {
 	Command  string    // how a line that replays a run begins: bin/trialog
 	Record   io.Writer // when set, receives the trace of every run as text
 	Parallel int       // runs at the same time; 0: one for each core
+	Guest    string    // file of the guest for the line that replays a run; empty if the program finds it by itself
 
 	engine  *wasi.Engine
 	program *wasi.Program
@@ -97,6 +98,9 @@ func (s *Sim) Workers() int {
 func (s *Sim) Run(ctx context.Context, c *Case) (*Run, error) {
 	run := newRun(c, s.Name(), s.source, s.Command)
 	run.GuestSHA256 = s.digest
+	if s.Guest != "" {
+		run.Replay += " --guest " + s.Guest
+	}
 	plan, err := c.Plan(s.Name())
 	if err != nil {
 		return nil, err

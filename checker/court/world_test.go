@@ -159,6 +159,19 @@ func firstProduces(t *testing.T, r *Run) map[string][]string {
 	return first
 }
 
+// The line that replays a run says where its guest was.
+func TestReplayLineNamesTheGuest(t *testing.T) {
+	dir := t.TempDir()
+	wasm, err := os.ReadFile(program(t) + ".wasm")
+	require.NoError(t, err)
+	write(t, filepath.Join(dir, "other.wasm"), string(wasm))
+	out, errs, code := trialog(t, dir, nil, "run", absolute(t, theExperiment), "--guest", "other.wasm", "--json")
+	require.Zero(t, code, errs)
+	var r Run
+	require.NoError(t, json.Unmarshal([]byte(out), &r))
+	require.Contains(t, r.Replay, " --cell kill --seed 1 --guest other.wasm")
+}
+
 func TestGuestOfAnotherSourceIsRefused(t *testing.T) {
 	_, err := NewSim(t.Context(), program(t)+".wasm", strings.Repeat("6", 64))
 	require.ErrorContains(t, err, "was built from source 555555555555, this program from 666666666666: run make build")

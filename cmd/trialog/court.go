@@ -161,7 +161,7 @@ func (f *courtFlags) sim(ctx context.Context) (*court.Sim, error) {
 	if err != nil {
 		return nil, err
 	}
-	s.Command = os.Args[0]
+	s.Command, s.Guest = os.Args[0], f.guest
 	return s, nil
 }
 

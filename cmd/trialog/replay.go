@@ -89,7 +89,7 @@ func (f *courtFlags) replayWorld(ctx context.Context, c *cobra.Command, stored *
 	if err != nil {
 		return nil, nil, err
 	}
-	s.Command = os.Args[0]
+	s.Command, s.Guest = os.Args[0], f.guest
 	if s.Source() != stored.Guest {
 		fmt.Fprintf(c.ErrOrStderr(), "warning: %s is built from another source than the stored run's guest; the run may differ\n", file)
 	}
