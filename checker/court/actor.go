@@ -22,6 +22,8 @@ type actor struct {
 	args   []string
 	sink   string // environment variable that names the descriptor of its lines
 	start  time.Time
+	// patience is how long it may take to stop when it is asked to.
+	patience time.Duration
 
 	cmd     *exec.Cmd
 	stdin   io.Closer // a broker stops when the court is gone
@@ -42,11 +44,14 @@ type stampedLine struct {
 	text []byte
 }
 
+// errStuck is of a process that does not stop when it is asked to: a doubt of the run, no failure of the court.
+var errStuck = errors.New("did not stop")
+
 // sinkFD is the descriptor of the first of exec.Cmd.ExtraFiles.
 const sinkFD = 3
 
 func newActor(name, binary string, args []string, sink string, start time.Time) *actor {
-	a := &actor{name: name, binary: binary, args: args, sink: sink, start: start, done: make(chan struct{})}
+	a := &actor{name: name, binary: binary, args: args, sink: sink, start: start, patience: stopWithin, done: make(chan struct{})}
 	close(a.done)
 	return a
 }
@@ -183,8 +188,8 @@ func (a *actor) relaunch() error {
 	if !asked && !a.gone() {
 		return nil
 	}
-	if !a.ended(stopWithin) {
-		return fmt.Errorf("court: real: %s is told to start and has not ended within %v", a.name, stopWithin)
+	if !a.ended(a.patience) {
+		return fmt.Errorf("%s is told to start, and %w within %v of being asked", a.name, errStuck, a.patience)
 	}
 	return a.launch()
 }

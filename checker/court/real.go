@@ -169,7 +169,11 @@ func (s *stage) play(ctx context.Context, plan *nemesis.Plan) error {
 		if err := sleepUntil(ctx, s.start.Add(a.at)); err != nil {
 			return err
 		}
-		if err := a.do(); err != nil {
+		switch err := a.do(); {
+		case errors.Is(err, errStuck):
+			s.doubts = append(s.doubts, err.Error())
+			return nil
+		case err != nil:
 			return err
 		}
 	}
