@@ -13,7 +13,8 @@ help: ## list the targets
 build: ## bin/trialog (native) and bin/trialog.wasm (the same source, for the simulated OS)
 	@set -e; mark='-X main.source=trialog-source:'$$($(GO) run ./checker/court/sourcehash .); \
 	$(GO) build -trimpath -ldflags "$$mark" -o bin/trialog ./cmd/trialog; \
-	$(GO) run ./netsim/guest/guestbuild -ldflags "$$mark" -o bin/trialog.wasm ./cmd/trialog
+	$(GO) run ./netsim/guest/guestbuild -ldflags "$$mark" -o bin/trialog.wasm ./cmd/trialog; \
+	echo "built bin/trialog and bin/trialog.wasm"
 
 trial: build ## put the broker on trial: a real process, the simulated OS, every safety rule switched off in turn
 	bin/trialog trial

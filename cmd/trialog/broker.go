@@ -34,8 +34,9 @@ func brokerCommand() *cobra.Command {
 It prints one line when it serves clients, and its log to stderr.
 
 Exit codes: 0 stopped cleanly; 1 could not start or stop; 3 usage, a bad setting.`,
-		Example: `  trialog broker --config server.properties --override log.dirs=/var/lib/trialog`,
-		Args:    cobra.NoArgs,
+		Example: `  trialog broker --override node.id=1 --override log.dirs=/var/lib/trialog
+  trialog broker --config server.properties`,
+		Args: cobra.NoArgs,
 		RunE: func(c *cobra.Command, _ []string) error {
 			cfg, err := loadConfig(file, overrides)
 			if err != nil {
@@ -53,7 +54,7 @@ Exit codes: 0 stopped cleanly; 1 could not start or stop; 3 usage, a bad setting
 		},
 	}
 	f := c.Flags()
-	f.StringVar(&file, "config", "", "server.properties; Kafka's defaults without it")
+	f.StringVar(&file, "config", "", "server.properties; without it Kafka's defaults, and node.id must come from --override")
 	f.StringArrayVar(&overrides, "override", nil, "key=value that wins over the file; repeat for more")
 	f.BoolVar(&asJSON, "json", false, "print the line about serving as JSON")
 	f.BoolVar(&stopOnEOF, "stop-on-eof", false, "stop cleanly when stdin ends")

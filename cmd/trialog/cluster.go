@@ -22,6 +22,8 @@ type clusterFlags struct {
 
 func (f *clusterFlags) add(c *cobra.Command) {
 	c.Flags().StringSliceVarP(&f.bootstrap, "bootstrap", "b", []string{"localhost:9092"}, "brokers to begin with, host:port,...")
+	c.Flags().StringSliceVar(&f.bootstrap, "bootstrap-server", []string{"localhost:9092"}, "the same as --bootstrap, under Kafka's name")
+	c.MarkFlagsMutuallyExclusive("bootstrap", "bootstrap-server")
 	c.Flags().DurationVar(&f.timeout, "timeout", 10*time.Second, "how long to wait for an answer of the cluster")
 	c.Flags().BoolVar(&f.json, "json", false, "print JSON, one object a line")
 }

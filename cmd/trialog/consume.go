@@ -20,6 +20,7 @@ type consumeFlags struct {
 	clusterFlags
 	partition   int32
 	offset      string
+	beginning   bool
 	separator   string
 	maxMessages int64
 	exitAtEnd   bool
@@ -31,8 +32,9 @@ func consumeCommand() *cobra.Command {
 	c := &cobra.Command{
 		Use:   "consume TOPIC",
 		Short: "print records, one a line",
-		Long: `Print the values of TOPIC's records to stdout, one a line, those of each partition in order. It waits for more
-until it is stopped, unless --exit-at-end or --max-messages ends it.
+		Long: `Print the values of TOPIC's records to stdout, one a line, those of each partition in order. It begins at the
+end, as Kafka's console consumer does, unless told otherwise, and waits for more until it is stopped, unless --exit-at-end
+or --max-messages ends it.
 
 Exit codes: 0 done; 1 no answer of the cluster within --timeout, an offset that does not exist, damaged records; 3 usage.`,
 		Example: `  trialog consume orders --offset earliest --exit-at-end --key-separator :`,
@@ -40,6 +42,8 @@ Exit codes: 0 done; 1 no answer of the cluster within --timeout, an offset that 
 	}
 	c.Flags().Int32Var(&f.partition, "partition", -1, "read this partition only")
 	c.Flags().StringVar(&f.offset, "offset", "latest", "where to begin: earliest, latest or a number (in each partition)")
+	c.Flags().BoolVar(&f.beginning, "from-beginning", false, "the same as --offset earliest")
+	c.MarkFlagsMutuallyExclusive("offset", "from-beginning")
 	c.Flags().StringVar(&f.separator, "key-separator", "", "print keys too, and this behind them")
 	c.Flags().Int64Var(&f.maxMessages, "max-messages", -1, "end after so many; -1: no limit")
 	c.Flags().BoolVar(&f.exitAtEnd, "exit-at-end", false, "end where the partitions ended when it began")
@@ -50,6 +54,9 @@ Exit codes: 0 done; 1 no answer of the cluster within --timeout, an offset that 
 func runConsume(c *cobra.Command, cl *client.Client, topic string, f consumeFlags) error {
 	if f.maxMessages < -1 {
 		return fmt.Errorf("consume: --max-messages %d is below -1", f.maxMessages)
+	}
+	if f.beginning {
+		f.offset = "earliest"
 	}
 	from, err := parseOffset(f.offset)
 	if err != nil {

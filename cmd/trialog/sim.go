@@ -41,7 +41,8 @@ func simCommand() *cobra.Command {
 	c := &cobra.Command{
 		Use:   "sim PROGRAM",
 		Short: "run any Go program in the simulated operating system",
-		Long: `Run a Go program in the simulated operating system. PROGRAM is a package to build or a .wasm file.
+		Long: `Run a Go program in the simulated operating system. PROGRAM is a directory or .go file of any module,
+which is built there, a package of the current module, or a .wasm file.
 Each --proc starts one process on a host of that name: --proc "NAME: ARGS...".`,
 		Example: `  trialog sim ./netsim/examples/counter --proc "a: serve :7000" --proc "b: add a:7000"`,
 		Args:    cobra.ExactArgs(1),
@@ -99,7 +100,8 @@ func simGuest(ctx context.Context, target string) ([]byte, error) {
 		}
 		defer os.RemoveAll(tmp)
 		out := filepath.Join(tmp, "guest.wasm")
-		if err := guest.Build(ctx, guest.Options{Package: target, Out: out}); err != nil {
+		dir, pkg := programAt(target)
+		if err := guest.Build(ctx, guest.Options{Dir: dir, Package: pkg, Out: out}); err != nil {
 			return nil, err
 		}
 		target = out
@@ -109,6 +111,19 @@ func simGuest(ctx context.Context, target string) ([]byte, error) {
 		return nil, fmt.Errorf("sim: %w", err)
 	}
 	return wasm, nil
+}
+
+// programAt says where and what to build: a directory or a file is built in its own module, whatever the current one is.
+func programAt(target string) (dir, pkg string) {
+	st, err := os.Stat(target)
+	switch {
+	case err != nil:
+		return "", target // an import path
+	case st.IsDir():
+		return target, "."
+	default:
+		return filepath.Dir(target), filepath.Base(target)
+	}
 }
 
 func simSpec(f simFlags) (world.Spec, error) {
@@ -167,10 +182,21 @@ func printSim(c *cobra.Command, res *world.Result, f simFlags) error {
 		fmt.Fprintln(out, "never struck:", s)
 	}
 	if res.TimedOut {
-		fmt.Fprintf(out, "the limit of %v came before every process had ended\n", f.limit)
+		fmt.Fprintf(out, "%s still ran when the world ended after %v (--limit)\n", strings.Join(running(res), ", "), f.limit)
 	}
 	fmt.Fprintf(out, "seed %d: %s of virtual time, %d system calls, trace %s\n", f.seed, seconds(res.Virtual), res.Calls, res.TraceHash)
 	return nil
+}
+
+// running names the processes that had not ended: servers, as a rule.
+func running(res *world.Result) []string {
+	var names []string
+	for _, p := range res.Procs {
+		if p.Running {
+			names = append(names, p.Name)
+		}
+	}
+	return names
 }
 
 // simMark is a line of the report that no process wrote.

@@ -85,6 +85,8 @@ type ProcResult struct {
 	Name  string
 	Exits []kernel.Exit
 	Calls int64 // of all its lives
+	// Running: it was alive when the world ended.
+	Running bool
 }
 
 // Result of a world.
@@ -333,7 +335,7 @@ func (w *world) result(timedOut bool) *Result {
 		if n.alive() {
 			calls += n.proc.CallNumber()
 		}
-		r.Procs = append(r.Procs, ProcResult{Name: n.spec.Name, Exits: n.exits, Calls: calls})
+		r.Procs = append(r.Procs, ProcResult{Name: n.spec.Name, Exits: n.exits, Calls: calls, Running: n.alive()})
 		r.Disks[n.spec.Name] = n.disk
 		for _, s := range n.strikes {
 			r.NotFired = append(r.NotFired, s.step.String())

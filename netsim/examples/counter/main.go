@@ -6,6 +6,7 @@ package main
 
 import (
 	"fmt"
+	"io"
 	"net"
 	"net/http"
 	"os"
@@ -30,8 +31,21 @@ func main() {
 	}
 	client := http.Client{Timeout: time.Second}
 	for i := range 10 {
-		r, err := client.Get("http://" + os.Args[2])
-		fmt.Println("request", i, "answered", r != nil, "error", err)
+		fmt.Println("request", i, "count", ask(&client, "http://"+os.Args[2]))
 		time.Sleep(500 * time.Millisecond)
 	}
+}
+
+// ask returns the count, or what went wrong.
+func ask(client *http.Client, url string) string {
+	r, err := client.Get(url)
+	if err != nil {
+		return err.Error()
+	}
+	defer r.Body.Close()
+	body, err := io.ReadAll(r.Body)
+	if err != nil {
+		return err.Error()
+	}
+	return string(body)
 }
