@@ -159,7 +159,7 @@ func TestLineRoundTrip(t *testing.T) {
 			op.F, op.Offset = Fetch, rapid.Int64Min(0).Draw(t, "offset")
 			op.Values = nil
 			if op.Type != Invoke {
-				op.Records = []Rec{{rapid.Int64().Draw(t, "o"), text.Draw(t, "v")}}
+				op.Records = []Rec{{rapid.Int64Max(MaxOffset).Draw(t, "o"), text.Draw(t, "v")}}
 				op.HW, op.LogStart = rapid.Int64().Draw(t, "hw"), rapid.Int64().Draw(t, "start")
 			}
 		case 1:
@@ -169,7 +169,7 @@ func TestLineRoundTrip(t *testing.T) {
 				op.PID, op.PEpoch, op.Seq = rapid.Int64().Draw(t, "pid"), rapid.Int16().Draw(t, "pepoch"), rapid.Int32().Draw(t, "seq")
 			}
 			if op.Type == OK {
-				op.Offset = rapid.Int64Min(-1).Draw(t, "base")
+				op.Offset = rapid.Int64Range(-1, MaxOffset).Draw(t, "base")
 			}
 		}
 		got, err := Parse(Append(nil, &op))
