@@ -51,7 +51,7 @@ func newBrute(ops []history.Operation) *brute {
 		case history.Fail:
 			continue
 		}
-		for i := range copiesMax {
+		for i := range max(copiesMax, copiesSeen(ops, op.Invoke.Values[0])) {
 			if !mayCopy(op) {
 				break
 			}
@@ -59,6 +59,22 @@ func newBrute(ops []history.Operation) *brute {
 		}
 	}
 	return b
+}
+
+// copiesSeen is at how many offsets readers saw the value.
+func copiesSeen(ops []history.Operation, value string) int {
+	at := map[int64]bool{}
+	for i := range ops {
+		if ops[i].Complete == nil {
+			continue
+		}
+		for _, rec := range ops[i].Complete.Records {
+			if rec.Value == value {
+				at[rec.Offset] = true
+			}
+		}
+	}
+	return len(at)
 }
 
 func (b *brute) legal() bool { return b.search(0, nil) }
