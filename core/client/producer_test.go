@@ -372,7 +372,9 @@ func checkLog(t *rapid.T, idempotent bool, log []string, partition int32, sends 
 		if idempotent && at < last {
 			t.Fatalf("batch %d overtook an older one: %v", i, log)
 		}
-		last = at
+		if results[i].Outcome == OK {
+			last = at // one in doubt may land late, from a connection that was given up, and binds nobody
+		}
 	}
 }
 
