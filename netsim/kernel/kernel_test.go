@@ -421,3 +421,34 @@ func TestTimesBeyondTheEndOfTimeNeverCome(t *testing.T) {
 	require.NoError(t, k.Run(allDead(k)))
 	assert.Equal(t, ReasonExit, p.Exited().Reason)
 }
+
+// gate is a file that becomes readable.
+type gate struct {
+	memFile
+	open bool
+}
+
+func (g *gate) Ready(Mode) bool { return g.open }
+
+// Two processes that become ready at the same moment both run then, although nothing happens between the two.
+func TestOneEventWakesEveryWaiter(t *testing.T) {
+	for seed := range uint64(8) {
+		k := New(Options{Seed: seed})
+		g := &gate{}
+		var woke []int64
+		for _, name := range []string{"a", "b", "c"} {
+			p := spawn(k, name, func(p *Proc) {
+				p.PollWait([]Poll{p.PollOn(0, Readable)}, -1)
+				woke = append(woke, k.Now())
+				for range 5 {
+					sleep(p, 1e9)
+				}
+			})
+			p.Install(0, g)
+		}
+		k.After(1e6, func() { g.open = true })
+		require.NoError(t, k.Run(allDead(k)))
+		require.Len(t, woke, 3)
+		assert.Less(t, woke[2], int64(2e6), "a waiter slept on")
+	}
+}

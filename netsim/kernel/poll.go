@@ -152,7 +152,7 @@ func (p *Proc) PollWait(subs []Poll, deadline int64) {
 		p.deadline = deadline - monotonicStart
 	}
 	if p.deadline > p.k.now {
-		p.subs, p.state, p.seenRound = subs, statePolling, p.k.round
+		p.subs, p.state, p.seenRound, p.ready = subs, statePolling, p.k.round, false
 		p.pass()
 		p.subs = nil
 		if p.state == statePolling {

@@ -56,6 +56,7 @@ type Proc struct {
 	subs      []Poll
 	deadline  int64
 	seenRound uint64
+	ready     bool // one of subs was, in seenRound
 	calls     int64
 	call      Call // the current or last one
 	cost      *Rand
@@ -107,12 +108,13 @@ func (p *Proc) runnableAt() int64 {
 		return 0
 	}
 	if p.seenRound != p.k.round {
-		p.seenRound = p.k.round
+		p.seenRound, p.ready = p.k.round, false
 		for i := range p.subs {
-			if p.subs[i].ready() {
-				return 0
-			}
+			p.ready = p.ready || p.subs[i].ready()
 		}
+	}
+	if p.ready { // and stays so until it has run, whoever runs before
+		return 0
 	}
 	if p.deadline == math.MaxInt64 {
 		return -1

@@ -73,6 +73,19 @@ func (b *bench) linger(until time.Duration) {
 	b.run()
 }
 
+// outlive runs until ten seconds after the last of the processes has ended, so that what is on its way arrives.
+func (b *bench) outlive(procs ...*kernel.Proc) {
+	b.spawn("c", "idle", func(g *guest) {
+		for _, p := range procs {
+			for p.Alive() {
+				g.sleep(time.Second)
+			}
+		}
+		g.sleep(10 * time.Second)
+	})
+	b.run()
+}
+
 func (b *bench) now() time.Duration { return time.Duration(b.k.Now()) }
 
 // guest makes calls that wait.

@@ -97,7 +97,7 @@ func TestStreamsSurviveEverythingButResets(t *testing.T) {
 			s.Resume()
 			b.n.HealAll()
 		})
-		b.linger(at + 10*time.Second)
+		b.outlive(c, s)
 		require.Equal(t, 2, checked)
 		require.NotContains(t, b.n.String(), "conn ")
 		require.NotContains(t, b.n.String(), "link ")
