@@ -103,8 +103,6 @@ type Producer struct {
 	cfg   ProducerConfig
 	slots chan struct{} // one token for each batch that has no outcome
 
-	flushing sync.Mutex // two that flush at once must not share the tokens
-
 	mu    sync.Mutex
 	lanes map[kafka.TopicPartition]*lane
 
@@ -193,27 +191,6 @@ func refused(b Batch, err error) Result {
 
 func (b *Batch) tp() kafka.TopicPartition {
 	return kafka.TopicPartition{Topic: b.Topic, Partition: b.Partition}
-}
-
-// Flush waits until every batch has its outcome, or ctx ends.
-func (p *Producer) Flush(ctx context.Context) error {
-	p.flushing.Lock()
-	defer p.flushing.Unlock()
-	taken := 0
-	defer func() {
-		for range taken {
-			<-p.slots
-		}
-	}()
-	for range pendingMax {
-		select {
-		case p.slots <- struct{}{}:
-			taken++
-		case <-ctx.Done():
-			return ctx.Err()
-		}
-	}
-	return nil
 }
 
 // stamped copies the records and gives those without a timestamp the present time, once for all attempts.
