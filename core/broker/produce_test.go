@@ -216,6 +216,32 @@ func TestPipelinedProduce(t *testing.T) {
 	}
 }
 
+// An answer that is ready but queued behind one that waits keeps the bytes it
+// names its topic by, although the connection reads on meanwhile.
+func TestQueuedAnswerKeepsItsNames(t *testing.T) {
+	in := start(t, t.TempDir())
+	c := in.dial()
+	c.create("first-topic", 1)
+	c.create("other-names", 1)
+	c.create("empty", 1)
+	wait := fetchRequest("empty", 0, 0)
+	wait.MaxWaitMillis = 1 << 30
+	c.send(wait)
+	const n = 16
+	for i := range n {
+		c.send(produceRequest(9, 1, []string{"first-topic", "other-names"}[i%2], 0, batch(fmt.Sprint(i))))
+	}
+	admin := in.dial()
+	eventually(t, "all appended", func() bool { return in.table.TopicNamed("other-names").Partition(0).Log().EndOffset() == n/2 })
+	admin.produce(1, "empty", 0, batch("x"))
+	require.Equal(t, "empty", c.read().(*kmsg.FetchResponse).Topics[0].Topic)
+	for i := range n {
+		got := c.read().(*kmsg.ProduceResponse).Topics[0]
+		require.Equal(t, []string{"first-topic", "other-names"}[i%2], got.Topic, i)
+		require.EqualValues(t, i/2, got.Partitions[0].BaseOffset)
+	}
+}
+
 // Under flush.messages=1 no answer leaves before its fsync, and appenders share
 // fsyncs.
 func TestFlushedAcks(t *testing.T) {

@@ -17,7 +17,7 @@ type produceAnswer struct {
 	req         wire.ProduceRequest
 	correlation int32
 	pool        *wire.Pool
-	frame       wire.Frame // kept while the answer waits
+	frame       wire.Frame // kept until the answer has left
 
 	// What the answer waits for.
 	kind     partition.Kind
@@ -60,10 +60,7 @@ func (a *API) Produce(rq *serve.Request) (serve.Answer, error) {
 		pa.Drop()
 		return nil, err
 	}
-	if len(pa.waits) == 0 {
-		return pa, nil
-	}
-	return pa.park(rq)
+	return pa.keep(rq)
 }
 
 // firstError is what ends the connection of a producer that asked for no
@@ -77,11 +74,16 @@ func (pa *produceAnswer) firstError() error {
 	return nil
 }
 
-func (pa *produceAnswer) park(rq *serve.Request) (serve.Answer, error) {
+// keep makes the answer own its request's frame, waiting or not: it may be queued
+// behind others, and names its topics by the bytes of the request.
+func (pa *produceAnswer) keep(rq *serve.Request) (serve.Answer, error) {
 	pa.frame = rq.TakeFrame()
 	if n := len(pa.req.Partitions); n >= chargeFrom && !pa.frame.Charge(int64(n)*entryBytes, rq.Gone()) {
 		pa.Drop()
 		return nil, fmt.Errorf("broker: produce to %d partitions: %w", n, wire.ErrBudget)
+	}
+	if len(pa.waits) == 0 {
+		return pa, nil
 	}
 	return producePending{pa}, nil
 }
