@@ -353,6 +353,11 @@ const monotonicStart = int64(1e9)
 // Monotonic is the reading of the monotonic clock now. It is no system call.
 func (p *Proc) Monotonic() int64 { return p.k.now + monotonicStart }
 
+// Advance tells that the guest has read its clock by itself since its last call, and that its monotonic clock stands at
+// this reading (ns, as [Proc.Monotonic]). Virtual time moves on to it, if it is later; what is due by then happens within
+// the next call. It is no system call.
+func (p *Proc) Advance(monotonic int64) { p.k.now = max(p.k.now, monotonic-monotonicStart) }
+
 // Entropy fills b from the process's own stream.
 func (p *Proc) Entropy(b []byte) {
 	c := p.enter("getrandom", nil, len(b))

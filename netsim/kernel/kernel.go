@@ -32,6 +32,19 @@ type Options struct {
 	CallNsMin, CallNsMax int64
 	// Silence overrides SilenceMax.
 	Silence time.Duration
+	// OneThread keeps every process on the goroutine that calls Run, and so on its OS thread if that is locked. Nobody
+	// then watches for silence: the engine does, and calls Fail with a [SilentError]. The schedule is the same.
+	OneThread bool
+}
+
+// SilentError is the harness error for a guest that made no system call for too long.
+type SilentError struct {
+	Proc string
+	For  time.Duration // real time
+}
+
+func (e *SilentError) Error() string {
+	return fmt.Sprintf("kernel: harness: %s made no system call for %v of real time", e.Proc, e.For)
 }
 
 // Kernel is one simulated machine room.
@@ -45,13 +58,13 @@ type Kernel struct {
 	events   eventQueue
 	procs    []*Proc
 	outputs  []Output
-	current  *Proc // holds the baton; nil while the kernel itself works
+	current  atomic.Pointer[Proc] // holds the baton; nil while the kernel itself works
 	schedule *Rand
 	trace    *Trace
 	round    uint64 // grows whenever readiness may have changed
-	baton    chan struct{}
 	calls    atomic.Int64
-	stuck    chan struct{}
+	failed   error       // what an engine reported
+	left     atomic.Bool // Run has given up on a guest that still computes
 }
 
 // New returns a kernel at virtual time 0.
@@ -69,8 +82,6 @@ func New(opt Options) *Kernel {
 		opt:      opt,
 		schedule: NewRand(opt.Seed, "schedule"),
 		trace:    newTrace(opt.Record),
-		baton:    make(chan struct{}),
-		stuck:    make(chan struct{}),
 	}
 }
 
@@ -82,6 +93,9 @@ func (k *Kernel) Calls() int64 { return k.calls.Load() }
 
 // Stream returns a new random stream for one owner and purpose; see [NewRand].
 func (k *Kernel) Stream(owner, purpose string) *Rand { return NewRand(k.opt.Seed, owner, purpose) }
+
+// Silence is how long, in real time, a guest of this kernel may compute without a system call.
+func (k *Kernel) Silence() time.Duration { return k.opt.Silence }
 
 // Trace gives the running hash.
 func (k *Kernel) Trace() *Trace { return k.trace }
@@ -149,15 +163,32 @@ func (k *Kernel) runDue() {
 }
 
 // Run drives the world until done answers true, which is asked between any two steps of any process. It returns
-// ErrIdle when nothing can happen any more, and a harness error when a guest stays silent for SilenceMax.
-// Run must be called once; after it returns, call Close.
+// ErrIdle when nothing can happen any more, and a harness error when a guest stays silent for SilenceMax or its engine
+// failed. Run must be called once; after it returns, call Close, from the same goroutine.
 func (k *Kernel) Run(done func() bool) error {
-	stop := make(chan struct{})
+	if k.opt.OneThread {
+		return k.loop(done)
+	}
+	over, stop := make(chan error, 1), make(chan struct{})
 	defer close(stop)
-	go k.watch(stop)
+	go func() { over <- k.loop(done) }()
+	select {
+	case err := <-over:
+		return err
+	case err := <-k.watch(stop):
+		k.left.Store(true)
+		return err
+	}
+}
+
+// loop is Run on the goroutine of all processes.
+func (k *Kernel) loop(done func() bool) error {
 	var runnable []*Proc
 	for {
 		k.runDue()
+		if k.failed != nil || k.left.Load() {
+			return k.failed
+		}
 		if done() {
 			return nil
 		}
@@ -186,52 +217,60 @@ func (k *Kernel) Run(done func() bool) error {
 		if len(runnable) > 1 {
 			p = runnable[k.schedule.Intn(len(runnable))]
 		}
-		if err := k.resume(p); err != nil {
-			return err
-		}
+		k.current.Store(p)
+		p.run()
+		k.current.Store(nil)
 	}
 }
 
-// resume passes the baton to p and waits until it comes back.
-func (k *Kernel) resume(p *Proc) error {
-	k.current = p
-	p.wake <- struct{}{}
-	select {
-	case <-k.baton:
-		k.current = nil
-		return nil
-	case <-k.stuck:
-		return fmt.Errorf("kernel: harness: %s made no system call for %v of real time", p.Name, k.opt.Silence)
-	}
-}
-
-// watch closes stuck when no call was made for too long. It only observes.
-func (k *Kernel) watch(stop chan struct{}) {
+// watch tells when no call was made for too long. It only observes.
+func (k *Kernel) watch(stop chan struct{}) <-chan error {
+	silent := make(chan error, 1)
 	step := k.opt.Silence / 6
-	tick := time.NewTicker(step)
-	defer tick.Stop()
-	last, quiet := int64(-1), time.Duration(0)
-	for {
-		select {
-		case <-stop:
-			return
-		case <-tick.C:
+	go func() {
+		tick := time.NewTicker(step)
+		defer tick.Stop()
+		last, quiet := int64(-1), time.Duration(0)
+		for {
+			select {
+			case <-stop:
+				return
+			case <-tick.C:
+			}
 			if n := k.calls.Load(); n != last {
 				last, quiet = n, 0
 			} else if quiet += step; quiet >= k.opt.Silence {
-				close(k.stuck)
+				name := "the world"
+				if p := k.current.Load(); p != nil {
+					name = p.Name
+				}
+				silent <- &SilentError{name, k.opt.Silence}
 				return
 			}
 		}
-	}
+	}()
+	return silent
 }
 
-// Close ends every process that is still alive, so that their engines can let go of them. After a harness error the
-// stuck guest is left behind.
+// Close ends every process that is still alive, so that their engines can let go of them. A guest that Run gave up on
+// for its silence is left behind.
 func (k *Kernel) Close() {
-	if k.current != nil {
+	if k.left.Load() || k.current.Load() != nil {
 		return
 	}
+	if k.opt.OneThread {
+		k.killAll()
+		return
+	}
+	over := make(chan struct{})
+	go func() { // the caller's thread may be locked, and then it cannot go on with coroutines made elsewhere
+		defer close(over)
+		k.killAll()
+	}()
+	<-over
+}
+
+func (k *Kernel) killAll() {
 	for _, p := range k.procs {
 		k.Kill(p, ReasonEnd)
 	}

@@ -2,7 +2,6 @@ package kernel
 
 import (
 	"bytes"
-	"errors"
 	"math"
 	"strings"
 	"testing"
@@ -77,12 +76,12 @@ func allDead(k *Kernel) func() bool {
 func sleep(p *Proc, d int64) { p.PollWait(nil, p.Monotonic()+d) }
 
 // race lets three processes append their names to one file with random pauses.
-func race(seed uint64, record *bytes.Buffer) (text, hash string) {
+func race(start starter, seed uint64, record *bytes.Buffer) (text, hash string) {
 	opt := Options{Seed: seed}
 	if record != nil {
 		opt.Record = record
 	}
-	k := New(opt)
+	k := start(opt)
 	f := &memFile{}
 	for _, name := range []string{"a", "b", "c"} {
 		p := spawn(k, name, func(p *Proc) {
@@ -105,33 +104,37 @@ func race(seed uint64, record *bytes.Buffer) (text, hash string) {
 }
 
 func TestOneSeedIsOneExecution(t *testing.T) {
-	texts := map[string]bool{}
-	for seed := range uint64(20) {
-		text, hash := race(seed, nil)
-		again, hashAgain := race(seed, nil)
-		require.Equal(t, text, again)
-		require.Equal(t, hash, hashAgain)
-		texts[text] = true
-	}
-	assert.Greater(t, len(texts), 15, "seeds must differ in their schedules")
+	bothWays(t, func(t *testing.T, start starter) {
+		texts := map[string]bool{}
+		for seed := range uint64(20) {
+			text, hash := race(start, seed, nil)
+			again, hashAgain := race(start, seed, nil)
+			require.Equal(t, text, again)
+			require.Equal(t, hash, hashAgain)
+			texts[text] = true
+		}
+		assert.Greater(t, len(texts), 15, "seeds must differ in their schedules")
+	})
 }
 
 func TestFirstDifferenceNamesTheEvent(t *testing.T) {
-	var a, b, c bytes.Buffer
-	race(1, &a)
-	race(1, &b)
-	race(2, &c)
-	text := a.String()
-	d, err := FirstDifference(strings.NewReader(text), &b)
-	require.NoError(t, err)
-	assert.Nil(t, d)
-	d, err = FirstDifference(strings.NewReader(text), &c)
-	require.NoError(t, err)
-	require.NotNil(t, d)
-	assert.NotEqual(t, d.A, d.B)
-	short, err := FirstDifference(strings.NewReader(text), strings.NewReader(text[:strings.LastIndexByte(text[:len(text)-1], '\n')+1]))
-	require.NoError(t, err)
-	assert.Equal(t, "(end of trace)", short.B)
+	bothWays(t, func(t *testing.T, start starter) {
+		var a, b, c bytes.Buffer
+		race(start, 1, &a)
+		race(start, 1, &b)
+		race(start, 2, &c)
+		text := a.String()
+		d, err := FirstDifference(strings.NewReader(text), &b)
+		require.NoError(t, err)
+		assert.Nil(t, d)
+		d, err = FirstDifference(strings.NewReader(text), &c)
+		require.NoError(t, err)
+		require.NotNil(t, d)
+		assert.NotEqual(t, d.A, d.B)
+		short, err := FirstDifference(strings.NewReader(text), strings.NewReader(text[:strings.LastIndexByte(text[:len(text)-1], '\n')+1]))
+		require.NoError(t, err)
+		assert.Equal(t, "(end of trace)", short.B)
+	})
 }
 
 func TestStreamsAreIndependent(t *testing.T) {
@@ -174,106 +177,118 @@ func TestRandBounds(t *testing.T) {
 }
 
 func TestTrapsStrikeWhereTheyShould(t *testing.T) {
-	for _, c := range []struct {
-		name  string
-		trap  Trap
-		bytes func(t *testing.T, n int)
-	}{
-		{"before call 3", Trap{Call: 3, When: Before}, func(t *testing.T, n int) { assert.Equal(t, 20, n) }},
-		{"after call 3", Trap{Call: 3, When: After}, func(t *testing.T, n int) { assert.Equal(t, 30, n) }},
-		{"in the middle of call 3", Trap{Call: 3, When: Middle}, func(t *testing.T, n int) {
-			assert.Greater(t, n, 20)
-			assert.Less(t, n, 30)
-		}},
-		{"at the first write", Trap{When: Before, Match: func(c Call) bool { return c.Name == "write" }}, func(t *testing.T, n int) { assert.Zero(t, n) }},
-	} {
-		t.Run(c.name, func(t *testing.T) {
-			k := New(Options{Seed: 3})
-			f := &memFile{}
-			p := spawn(k, "a", func(p *Proc) {
-				for range 10 {
-					p.Write(0, make([]byte, 10))
-				}
+	bothWays(t, func(t *testing.T, start starter) {
+		for _, c := range []struct {
+			name  string
+			trap  Trap
+			bytes func(t *testing.T, n int)
+		}{
+			{"before call 3", Trap{Call: 3, When: Before}, func(t *testing.T, n int) { assert.Equal(t, 20, n) }},
+			{"after call 3", Trap{Call: 3, When: After}, func(t *testing.T, n int) { assert.Equal(t, 30, n) }},
+			{"in the middle of call 3", Trap{Call: 3, When: Middle}, func(t *testing.T, n int) {
+				assert.Greater(t, n, 20)
+				assert.Less(t, n, 30)
+			}},
+			{"at the first write", Trap{When: Before, Match: func(c Call) bool { return c.Name == "write" }}, func(t *testing.T, n int) { assert.Zero(t, n) }},
+		} {
+			t.Run(c.name, func(t *testing.T) {
+				k := start(Options{Seed: 3})
+				f := &memFile{}
+				p := spawn(k, "a", func(p *Proc) {
+					for range 10 {
+						p.Write(0, make([]byte, 10))
+					}
+				})
+				p.Install(0, f)
+				trap := c.trap
+				trap.Fire = func(p *Proc) { k.Kill(p, ReasonKill) }
+				p.SetTrap(&trap)
+				require.NoError(t, k.Run(allDead(k)))
+				c.bytes(t, len(f.b))
+				assert.Equal(t, ReasonKill, p.Exited().Reason)
 			})
-			p.Install(0, f)
-			trap := c.trap
-			trap.Fire = func(p *Proc) { k.Kill(p, ReasonKill) }
-			p.SetTrap(&trap)
-			require.NoError(t, k.Run(allDead(k)))
-			c.bytes(t, len(f.b))
-			assert.Equal(t, ReasonKill, p.Exited().Reason)
-		})
-	}
+		}
+	})
 }
 
 func TestKillFromAnEventInsideAnothersCall(t *testing.T) {
-	k := New(Options{Seed: 1})
-	after := false
-	victim := spawn(k, "victim", func(p *Proc) {
-		sleep(p, 1e12)
-		after = true
+	bothWays(t, func(t *testing.T, start starter) {
+		k := start(Options{Seed: 1})
+		after := false
+		victim := spawn(k, "victim", func(p *Proc) {
+			sleep(p, 1e12)
+			after = true
+		})
+		killer := spawn(k, "killer", func(p *Proc) {
+			k.After(0, func() { k.Kill(victim, ReasonKill) })
+			for range 100 {
+				p.Clock(false)
+			}
+			assert.False(t, victim.Alive())
+		})
+		require.NoError(t, k.Run(allDead(k)))
+		assert.False(t, after, "a dead process ran on")
+		assert.Equal(t, ReasonExit, killer.Exited().Reason)
 	})
-	killer := spawn(k, "killer", func(p *Proc) {
-		k.After(0, func() { k.Kill(victim, ReasonKill) })
-		for range 100 {
-			p.Clock(false)
-		}
-		assert.False(t, victim.Alive())
-	})
-	require.NoError(t, k.Run(allDead(k)))
-	assert.False(t, after, "a dead process ran on")
-	assert.Equal(t, ReasonExit, killer.Exited().Reason)
 }
 
 func TestPauseDelaysButLosesNothing(t *testing.T) {
-	k := New(Options{Seed: 1})
-	var woke int64
-	p := spawn(k, "a", func(p *Proc) {
-		sleep(p, 1e9)
-		woke = k.Now()
+	bothWays(t, func(t *testing.T, start starter) {
+		k := start(Options{Seed: 1})
+		var woke int64
+		p := spawn(k, "a", func(p *Proc) {
+			sleep(p, 1e9)
+			woke = k.Now()
+		})
+		k.After(5e8, p.Pause)
+		k.After(9e9, p.Resume)
+		require.NoError(t, k.Run(allDead(k)))
+		assert.GreaterOrEqual(t, woke, int64(9e9))
 	})
-	k.After(5e8, p.Pause)
-	k.After(9e9, p.Resume)
-	require.NoError(t, k.Run(allDead(k)))
-	assert.GreaterOrEqual(t, woke, int64(9e9))
 }
 
 func TestKilledWhilePaused(t *testing.T) {
-	k := New(Options{Seed: 1})
-	p := spawn(k, "a", func(p *Proc) { sleep(p, 1e12) })
-	k.After(1e6, p.Pause)
-	k.After(2e6, func() { k.Kill(p, ReasonPowerCut) })
-	require.NoError(t, k.Run(allDead(k)))
-	assert.Equal(t, &Exit{At: 2e6, Code: 137, Reason: ReasonPowerCut}, p.Exited())
+	bothWays(t, func(t *testing.T, start starter) {
+		k := start(Options{Seed: 1})
+		p := spawn(k, "a", func(p *Proc) { sleep(p, 1e12) })
+		k.After(1e6, p.Pause)
+		k.After(2e6, func() { k.Kill(p, ReasonPowerCut) })
+		require.NoError(t, k.Run(allDead(k)))
+		assert.Equal(t, &Exit{At: 2e6, Code: 137, Reason: ReasonPowerCut}, p.Exited())
+	})
 }
 
 func TestDeferredCallIsRepeatedWithItsResult(t *testing.T) {
-	k := New(Options{Seed: 1})
-	f := &memFile{delay: 7e6}
-	p := spawn(k, "a", func(p *Proc) {
-		assert.Equal(t, EAGAIN, p.Sync(0))
-		token := p.Deferred()
-		require.NotZero(t, token)
-		start := k.Now()
-		p.PollWait([]Poll{p.PollOn(token, Readable)}, -1)
-		assert.GreaterOrEqual(t, k.Now()-start, int64(6e6))
-		p.ResumeWith(token)
-		assert.Equal(t, OK, p.Sync(0))
-		assert.Zero(t, p.Deferred())
-		sub := []Poll{p.PollOn(token, Readable)}
-		_, e := sub[0].Ready()
-		assert.Equal(t, EBADF, e, "a token serves once")
+	bothWays(t, func(t *testing.T, start starter) {
+		k := start(Options{Seed: 1})
+		f := &memFile{delay: 7e6}
+		p := spawn(k, "a", func(p *Proc) {
+			assert.Equal(t, EAGAIN, p.Sync(0))
+			token := p.Deferred()
+			require.NotZero(t, token)
+			start := k.Now()
+			p.PollWait([]Poll{p.PollOn(token, Readable)}, -1)
+			assert.GreaterOrEqual(t, k.Now()-start, int64(6e6))
+			p.ResumeWith(token)
+			assert.Equal(t, OK, p.Sync(0))
+			assert.Zero(t, p.Deferred())
+			sub := []Poll{p.PollOn(token, Readable)}
+			_, e := sub[0].Ready()
+			assert.Equal(t, EBADF, e, "a token serves once")
+		})
+		p.Install(0, f)
+		require.NoError(t, k.Run(allDead(k)))
 	})
-	p.Install(0, f)
-	require.NoError(t, k.Run(allDead(k)))
 }
 
 func TestNothingLeftToHappen(t *testing.T) {
-	k := New(Options{Seed: 1})
-	p := spawn(k, "a", func(p *Proc) { p.PollWait(nil, -1) })
-	assert.ErrorIs(t, k.Run(allDead(k)), ErrIdle)
-	k.Close()
-	assert.Equal(t, ReasonEnd, p.Exited().Reason)
+	bothWays(t, func(t *testing.T, start starter) {
+		k := start(Options{Seed: 1})
+		p := spawn(k, "a", func(p *Proc) { p.PollWait(nil, -1) })
+		assert.ErrorIs(t, k.Run(allDead(k)), ErrIdle)
+		k.Close()
+		assert.Equal(t, ReasonEnd, p.Exited().Reason)
+	})
 }
 
 func TestSilentGuestIsAHarnessError(t *testing.T) {
@@ -282,47 +297,53 @@ func TestSilentGuestIsAHarnessError(t *testing.T) {
 	spawn(k, "mute", func(*Proc) { <-release })
 	err := k.Run(allDead(k))
 	require.Error(t, err)
-	assert.False(t, errors.Is(err, ErrIdle))
-	assert.Contains(t, err.Error(), "mute")
+	var silent *SilentError
+	require.ErrorAs(t, err, &silent)
+	assert.Equal(t, "mute", silent.Proc)
+	k.Close() // leaves the guest alone, which still computes
 	close(release)
 }
 
 func TestDescriptors(t *testing.T) {
-	k := New(Options{Seed: 1})
-	p := spawn(k, "a", func(p *Proc) {
-		_, e := p.Write(9, []byte("x"))
-		assert.Equal(t, EBADF, e)
-		n, e := p.Read(0, make([]byte, 4))
-		assert.Equal(t, EAGAIN, e)
-		assert.Zero(t, n)
-		_, e = p.Accept(0)
-		assert.Equal(t, ENOTSOCK, e)
-		assert.Equal(t, EINVAL, p.Sync(0))
-		assert.Equal(t, OK, p.Close(0))
-		assert.Equal(t, EBADF, p.Close(0))
-		p.Write(1, []byte("one\n"))
-		p.ExitProcess(3)
+	bothWays(t, func(t *testing.T, start starter) {
+		k := start(Options{Seed: 1})
+		p := spawn(k, "a", func(p *Proc) {
+			_, e := p.Write(9, []byte("x"))
+			assert.Equal(t, EBADF, e)
+			n, e := p.Read(0, make([]byte, 4))
+			assert.Equal(t, EAGAIN, e)
+			assert.Zero(t, n)
+			_, e = p.Accept(0)
+			assert.Equal(t, ENOTSOCK, e)
+			assert.Equal(t, EINVAL, p.Sync(0))
+			assert.Equal(t, OK, p.Close(0))
+			assert.Equal(t, EBADF, p.Close(0))
+			p.Write(1, []byte("one\n"))
+			p.ExitProcess(3)
+		})
+		in := k.NewStdin()
+		p.Install(0, in)
+		p.Install(1, k.NewSink("stdout"))
+		require.NoError(t, k.Run(allDead(k)))
+		assert.Equal(t, 3, p.Exited().Code)
+		require.Len(t, k.Outputs(), 1)
+		assert.Equal(t, "one\n", string(k.Outputs()[0].Data))
 	})
-	in := k.NewStdin()
-	p.Install(0, in)
-	p.Install(1, k.NewSink("stdout"))
-	require.NoError(t, k.Run(allDead(k)))
-	assert.Equal(t, 3, p.Exited().Code)
-	require.Len(t, k.Outputs(), 1)
-	assert.Equal(t, "one\n", string(k.Outputs()[0].Data))
 }
 
 func TestWallClockHasAnOffsetMonotonicHasNone(t *testing.T) {
-	k := New(Options{Seed: 1})
-	h := &Host{Name: "a", WallOffset: -5e9}
-	k.Spawn(h, "a", "0", guest(func(p *Proc) {
-		wall, mono := p.Clock(true), p.Clock(false)
-		assert.InDelta(t, Epoch-5e9, wall, 1e6)
-		h.WallOffset = 1e12
-		assert.Greater(t, p.Clock(false), mono)
-		assert.Less(t, p.Clock(false)-mono, int64(1e6))
-	}), nil)
-	require.NoError(t, k.Run(allDead(k)))
+	bothWays(t, func(t *testing.T, start starter) {
+		k := start(Options{Seed: 1})
+		h := &Host{Name: "a", WallOffset: -5e9}
+		k.Spawn(h, "a", "0", guest(func(p *Proc) {
+			wall, mono := p.Clock(true), p.Clock(false)
+			assert.InDelta(t, Epoch-5e9, wall, 1e6)
+			h.WallOffset = 1e12
+			assert.Greater(t, p.Clock(false), mono)
+			assert.Less(t, p.Clock(false)-mono, int64(1e6))
+		}), nil)
+		require.NoError(t, k.Run(allDead(k)))
+	})
 }
 
 // slowFile takes its time for every write.
@@ -351,75 +372,85 @@ func writeSlowly(p *Proc, b []byte) (int, Errno) {
 }
 
 func TestOtherCallsMayComeBeforeTheRepetition(t *testing.T) {
-	k := New(Options{Seed: 1})
-	f := &slowFile{memFile{delay: 1e6}}
-	p := spawn(k, "a", func(p *Proc) {
-		n, e := writeSlowly(p, make([]byte, 10))
-		assert.Equal(t, OK, e)
-		assert.Equal(t, 10, n)
+	bothWays(t, func(t *testing.T, start starter) {
+		k := start(Options{Seed: 1})
+		f := &slowFile{memFile{delay: 1e6}}
+		p := spawn(k, "a", func(p *Proc) {
+			n, e := writeSlowly(p, make([]byte, 10))
+			assert.Equal(t, OK, e)
+			assert.Equal(t, 10, n)
+		})
+		p.Install(0, f)
+		require.NoError(t, k.Run(allDead(k)))
+		assert.Len(t, f.b, 10, "written once")
 	})
-	p.Install(0, f)
-	require.NoError(t, k.Run(allDead(k)))
-	assert.Len(t, f.b, 10, "written once")
 }
 
 func TestMiddleOfAWriteToASlowDisk(t *testing.T) {
-	for _, c := range []struct {
-		name    string
-		fire    func(k *Kernel, p *Proc)
-		written int // complete writes after the prefix
-	}{
-		{"kill", func(k *Kernel, p *Proc) { k.Kill(p, ReasonKill) }, 0},
-		{"pause", func(k *Kernel, p *Proc) { p.Pause(); k.After(1e9, p.Resume) }, 1},
-	} {
-		t.Run(c.name, func(t *testing.T) {
-			k := New(Options{Seed: 1})
-			f := &slowFile{memFile{delay: 1e6}}
-			p := spawn(k, "a", func(p *Proc) {
-				for range 2 {
-					writeSlowly(p, make([]byte, 100))
-				}
+	bothWays(t, func(t *testing.T, start starter) {
+		for _, c := range []struct {
+			name    string
+			fire    func(k *Kernel, p *Proc)
+			written int // complete writes after the prefix
+		}{
+			{"kill", func(k *Kernel, p *Proc) { k.Kill(p, ReasonKill) }, 0},
+			{"pause", func(k *Kernel, p *Proc) { p.Pause(); k.After(1e9, p.Resume) }, 1},
+		} {
+			t.Run(c.name, func(t *testing.T) {
+				k := start(Options{Seed: 1})
+				f := &slowFile{memFile{delay: 1e6}}
+				p := spawn(k, "a", func(p *Proc) {
+					for range 2 {
+						writeSlowly(p, make([]byte, 100))
+					}
+				})
+				p.Install(0, f)
+				p.SetTrap(&Trap{When: Middle, Fire: func(p *Proc) { c.fire(k, p) }})
+				require.NoError(t, k.Run(allDead(k)))
+				assert.Greater(t, len(f.b), 100*c.written)
+				assert.Less(t, len(f.b), 100*c.written+100)
 			})
-			p.Install(0, f)
-			p.SetTrap(&Trap{When: Middle, Fire: func(p *Proc) { c.fire(k, p) }})
-			require.NoError(t, k.Run(allDead(k)))
-			assert.Greater(t, len(f.b), 100*c.written)
-			assert.Less(t, len(f.b), 100*c.written+100)
-		})
-	}
+		}
+	})
 }
 
 func TestATrapTakenBackDoesNotStrikeASlowWrite(t *testing.T) {
-	k := New(Options{Seed: 1})
-	f := &slowFile{memFile{delay: 1e6}}
-	p := spawn(k, "a", func(p *Proc) { writeSlowly(p, make([]byte, 100)) })
-	p.Install(0, f)
-	trap := &Trap{When: Middle, Fire: func(p *Proc) { k.Kill(p, ReasonKill) }}
-	p.SetTrap(trap)
-	k.After(5e5, func() { p.RemoveTrap(trap) })
-	require.NoError(t, k.Run(allDead(k)))
-	assert.Equal(t, ReasonExit, p.Exited().Reason)
+	bothWays(t, func(t *testing.T, start starter) {
+		k := start(Options{Seed: 1})
+		f := &slowFile{memFile{delay: 1e6}}
+		p := spawn(k, "a", func(p *Proc) { writeSlowly(p, make([]byte, 100)) })
+		p.Install(0, f)
+		trap := &Trap{When: Middle, Fire: func(p *Proc) { k.Kill(p, ReasonKill) }}
+		p.SetTrap(trap)
+		k.After(5e5, func() { p.RemoveTrap(trap) })
+		require.NoError(t, k.Run(allDead(k)))
+		assert.Equal(t, ReasonExit, p.Exited().Reason)
+	})
 }
 
 // A process that a trap in the middle of its write has killed must not meet the trap behind it.
 func TestTheDeadMeetNoFurtherTrap(t *testing.T) {
-	k := New(Options{Seed: 1})
-	struck := 0
-	p := spawn(k, "a", func(p *Proc) { p.Write(0, make([]byte, 100)) })
-	p.Install(0, &memFile{})
-	for _, w := range []When{Middle, After} {
-		p.SetTrap(&Trap{When: w, Fire: func(p *Proc) { struck++; k.Kill(p, ReasonKill) }})
-	}
-	require.NoError(t, k.Run(allDead(k)))
-	assert.Equal(t, 1, struck)
+	bothWays(t, func(t *testing.T, start starter) {
+		k := start(Options{Seed: 1})
+		struck := 0
+		p := spawn(k, "a", func(p *Proc) { p.Write(0, make([]byte, 100)) })
+		p.Install(0, &memFile{})
+		for _, w := range []When{Middle, After} {
+			p.SetTrap(&Trap{When: w, Fire: func(p *Proc) { struck++; k.Kill(p, ReasonKill) }})
+		}
+		require.NoError(t, k.Run(allDead(k)))
+		assert.Equal(t, 1, struck)
+	})
 }
 
 func TestTimesBeyondTheEndOfTimeNeverCome(t *testing.T) {
-	k := New(Options{Seed: 1})
-	p := spawn(k, "a", func(p *Proc) { sleep(p, 1e9) })
-	k.After(1, func() { k.After(math.MaxInt64, func() { t.Error("came at", k.Now()) }) })
-	require.NoError(t, k.Run(allDead(k)))
-	assert.Equal(t, ReasonExit, p.Exited().Reason)
+	bothWays(t, func(t *testing.T, start starter) {
+		k := start(Options{Seed: 1})
+		p := spawn(k, "a", func(p *Proc) { sleep(p, 1e9) })
+		k.After(1, func() { k.After(math.MaxInt64, func() { t.Error("came at", k.Now()) }) })
+		require.NoError(t, k.Run(allDead(k)))
+		assert.Equal(t, ReasonExit, p.Exited().Reason)
+	})
 }
 
 // gate is a file that becomes readable.
@@ -432,23 +463,25 @@ func (g *gate) Ready(Mode) bool { return g.open }
 
 // Two processes that become ready at the same moment both run then, although nothing happens between the two.
 func TestOneEventWakesEveryWaiter(t *testing.T) {
-	for seed := range uint64(8) {
-		k := New(Options{Seed: seed})
-		g := &gate{}
-		var woke []int64
-		for _, name := range []string{"a", "b", "c"} {
-			p := spawn(k, name, func(p *Proc) {
-				p.PollWait([]Poll{p.PollOn(0, Readable)}, -1)
-				woke = append(woke, k.Now())
-				for range 5 {
-					sleep(p, 1e9)
-				}
-			})
-			p.Install(0, g)
+	bothWays(t, func(t *testing.T, start starter) {
+		for seed := range uint64(8) {
+			k := start(Options{Seed: seed})
+			g := &gate{}
+			var woke []int64
+			for _, name := range []string{"a", "b", "c"} {
+				p := spawn(k, name, func(p *Proc) {
+					p.PollWait([]Poll{p.PollOn(0, Readable)}, -1)
+					woke = append(woke, k.Now())
+					for range 5 {
+						sleep(p, 1e9)
+					}
+				})
+				p.Install(0, g)
+			}
+			k.After(1e6, func() { g.open = true })
+			require.NoError(t, k.Run(allDead(k)))
+			require.Len(t, woke, 3)
+			assert.Less(t, woke[2], int64(2e6), "a waiter slept on")
 		}
-		k.After(1e6, func() { g.open = true })
-		require.NoError(t, k.Run(allDead(k)))
-		require.Len(t, woke, 3)
-		assert.Less(t, woke[2], int64(2e6), "a waiter slept on")
-	}
+	})
 }

@@ -1,6 +1,11 @@
 package kernel
 
-import "math"
+import (
+	"fmt"
+	"iter"
+	"math"
+	"runtime/debug"
+)
 
 // Host is a machine: an address, a disk, a clock. It outlives its processes.
 type Host struct {
@@ -18,6 +23,7 @@ const (
 	ReasonPowerCut = "power cut" // its host lost power
 	ReasonEnd      = "end"       // the world was over
 	ReasonCrash    = "crash"     // the engine reports that the guest trapped
+	ReasonFailed   = "failed"    // the engine itself failed; Run returns why
 )
 
 // Exit tells how and when a process ended.
@@ -35,18 +41,20 @@ const (
 	stateDead
 )
 
-// Proc is one process. Its methods that make system calls are for the engine, in the goroutine that runs the guest;
+// Proc is one process. Its methods that make system calls are for the engine, in the coroutine that runs the guest;
 // the others are for whoever holds no baton (events, traps, the world).
 type Proc struct {
 	Host *Host
 	Name string
-	// Unwind leaves the guest: it must not return. The engine sets it before the first call.
+	// Unwind leaves the guest: it must not return but panic, and main recovers. The engine sets it before the first
+	// call.
 	Unwind func()
 
 	k         *Kernel
 	life      string
-	wake      chan struct{}
-	reaped    chan struct{} // set by Kill of a process without the baton; closed when its goroutine is over
+	main      func(*Proc)
+	next      func() (struct{}, bool) // gives it the baton; nil before it first had it
+	yield     func(struct{}) bool     // gives the baton back
 	state     procState
 	paused    bool
 	dying     bool
@@ -70,12 +78,12 @@ type Proc struct {
 	written   int64
 }
 
-// Spawn makes a process that runs main in a goroutine of its own. main runs the guest and returns when it is over;
+// Spawn makes a process that runs main in a coroutine of its own. main runs the guest and returns when it is over;
 // onExit (may be nil) is told in kernel context, after the descriptors are closed. incarnation makes the process's
 // random streams differ from those of its namesake before a restart.
 func (k *Kernel) Spawn(h *Host, name, incarnation string, main func(*Proc), onExit func(*Proc)) *Proc {
 	p := &Proc{
-		Host: h, Name: name, life: incarnation, k: k, onExit: onExit, wake: make(chan struct{}),
+		Host: h, Name: name, life: incarnation, k: k, onExit: onExit, main: main,
 		cost:      k.Stream(name+"/"+incarnation, "call cost"),
 		entropy:   k.Stream(name+"/"+incarnation, "entropy"),
 		tear:      k.Stream(name+"/"+incarnation, "torn call"),
@@ -83,19 +91,28 @@ func (k *Kernel) Spawn(h *Host, name, incarnation string, main func(*Proc), onEx
 	}
 	k.procs = append(k.procs, p)
 	k.Note(name, "spawn", 0, 0, 0)
-	go func() {
-		<-p.wake
-		if !p.dying {
-			main(p)
-		}
-		p.finish(0, ReasonExit)
-		if p.reaped != nil {
-			close(p.reaped)
-			return
-		}
-		k.baton <- struct{}{}
-	}()
 	return p
+}
+
+// run gives the baton to the process and returns when that gave it back or is over. The coroutine is made when it first
+// runs: one that was made on a locked OS thread can only run there.
+func (p *Proc) run() {
+	if p.next == nil {
+		p.next, _ = iter.Pull(func(yield func(struct{}) bool) {
+			defer keepStack()
+			p.yield = yield
+			p.main(p)
+			p.finish(0, ReasonExit)
+		})
+	}
+	p.next()
+}
+
+// keepStack puts the stack of a panic into its value: a panic that leaves a coroutine goes on without it.
+func keepStack() {
+	if r := recover(); r != nil {
+		panic(fmt.Sprintf("%v\n\n%s", r, debug.Stack()))
+	}
 }
 
 // runnableAt is the time from which the process can go on: now or earlier if it can at once, -1 if only an event
@@ -123,10 +140,7 @@ func (p *Proc) runnableAt() int64 {
 }
 
 // pass gives the baton back to the kernel and waits for it.
-func (p *Proc) pass() {
-	p.k.baton <- struct{}{}
-	<-p.wake
-}
+func (p *Proc) pass() { p.yield(struct{}{}) }
 
 // checkpoint is where a process that holds the baton feels what events and traps did to it.
 func (p *Proc) checkpoint() {
@@ -166,12 +180,24 @@ func (k *Kernel) Kill(p *Proc, reason string) {
 		return
 	}
 	p.finish(137, reason)
-	if k.current == p {
+	if k.current.Load() == p {
 		return // it unwinds at its next checkpoint, before anything else of it runs
 	}
-	p.reaped = make(chan struct{})
-	p.wake <- struct{}{}
-	<-p.reaped
+	if p.next != nil {
+		p.run()
+	}
+}
+
+// Fail is for an engine that cannot go on with this guest through no fault of the guest's: Run returns err, a harness
+// error (the first, if there are several). Fail does not return but unwinds the process, unless that is dying already.
+func (p *Proc) Fail(err error) {
+	if p.k.failed == nil {
+		p.k.failed = err
+	}
+	if !p.dying {
+		p.finish(134, ReasonFailed)
+		p.checkpoint()
+	}
 }
 
 // Pause stops scheduling the process; its timers and sockets go on without it.

@@ -1,0 +1,5 @@
+package kernel
+
+import "syscall"
+
+func threadID() int { return syscall.Gettid() }

@@ -1,0 +1,5 @@
+//go:build !linux
+
+package kernel
+
+func threadID() int { return 0 }
