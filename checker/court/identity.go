@@ -15,7 +15,7 @@ import (
 )
 
 // TraceVersion changes when the simulator gives another trace for the same run on purpose.
-const TraceVersion = 1
+const TraceVersion = kernel.TraceVersion
 
 // Identity is everything that decides a run. In the simulator it fixes the run bit for bit.
 type Identity struct {

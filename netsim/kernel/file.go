@@ -18,6 +18,7 @@ const (
 	KindDirectory
 	KindSocket
 	KindChar // standard streams and sinks
+	KindPipe
 )
 
 // File is an open file description. No call blocks: where a real call would, it answers [EAGAIN] and the process
@@ -112,6 +113,8 @@ type FS interface {
 
 // Net is the network all hosts share.
 type Net interface {
+	// Bind tells whether the host can listen at an address, and takes a free port where it is 0. Nothing is held.
+	Bind(p *Proc, at Addr) (Addr, Errno)
 	// Listen binds; port 0 picks a free one, ip 0.0.0.0 all addresses of the host.
 	Listen(p *Proc, at Addr) (Socket, Errno)
 	// Dial starts a connection and answers EINPROGRESS with the socket, or a definite error at once.

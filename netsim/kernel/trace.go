@@ -11,7 +11,7 @@ import (
 )
 
 // TraceVersion is part of a run's identity: hashes of different versions cannot be compared.
-const TraceVersion = 1
+const TraceVersion = 2
 
 // Entry is one observable step: a system call, a delivery, a fault.
 type Entry struct {

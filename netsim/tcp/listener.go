@@ -50,7 +50,7 @@ func (l *listener) Ready(m kernel.Mode) bool {
 }
 
 func (l *listener) Read(*kernel.Proc, []byte) (int, kernel.Errno)  { return 0, kernel.ENOTCONN }
-func (l *listener) Write(*kernel.Proc, []byte) (int, kernel.Errno) { return 0, kernel.ENOTCONN }
+func (l *listener) Write(*kernel.Proc, []byte) (int, kernel.Errno) { return 0, kernel.EPIPE }
 
 func (l *listener) Shutdown(*kernel.Proc, kernel.Mode) kernel.Errno { return kernel.ENOTCONN }
 

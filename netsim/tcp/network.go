@@ -141,24 +141,34 @@ func (n *Network) Lookup(p *kernel.Proc, name string) ([4]byte, kernel.Errno) {
 	return anyIP, kernel.ENOENT
 }
 
-// Listen binds; see [kernel.Net].
-func (n *Network) Listen(p *kernel.Proc, at kernel.Addr) (kernel.Socket, kernel.Errno) {
+// Bind checks an address to listen at; see [kernel.Net].
+func (n *Network) Bind(p *kernel.Proc, at kernel.Addr) (kernel.Addr, kernel.Errno) {
 	h := n.host(p.Host.Name)
 	if at.IP != anyIP && at.IP != loopbackIP && at.IP != h.ip {
-		return nil, kernel.EADDRNOTAVAIL
+		return at, kernel.EADDRNOTAVAIL
 	}
 	if at.Port == 0 {
 		port, ok := n.freePort(h)
 		if !ok {
-			return nil, kernel.EADDRINUSE
+			return at, kernel.EADDRINUSE
 		}
 		at.Port = port
 	}
 	for _, l := range h.listeners {
 		if l.at.Port == at.Port && (l.at.IP == at.IP || l.at.IP == anyIP || at.IP == anyIP) {
-			return nil, kernel.EADDRINUSE
+			return at, kernel.EADDRINUSE
 		}
 	}
+	return at, kernel.OK
+}
+
+// Listen binds; see [kernel.Net].
+func (n *Network) Listen(p *kernel.Proc, at kernel.Addr) (kernel.Socket, kernel.Errno) {
+	at, e := n.Bind(p, at)
+	if e != kernel.OK {
+		return nil, e
+	}
+	h := n.host(p.Host.Name)
 	l := &listener{n: n, host: h, at: at}
 	h.listeners = append(h.listeners, l)
 	return l, kernel.OK
