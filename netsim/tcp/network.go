@@ -3,6 +3,7 @@ package tcp
 import (
 	"fmt"
 	"net/netip"
+	"strings"
 	"time"
 
 	"trialog/netsim/kernel"
@@ -127,13 +128,17 @@ func (n *Network) hostAt(ip [4]byte) *host {
 	return nil
 }
 
-// Lookup resolves a host name, "localhost" or a dotted address; ENOENT if there is none.
+// Lookup resolves a host name, "localhost" or a dotted address; ENOENT if there is none. As in /etc/hosts, case does not
+// count, nor does a dot at the end.
 func (n *Network) Lookup(p *kernel.Proc, name string) ([4]byte, kernel.Errno) {
-	if name == "localhost" {
+	plain := strings.TrimSuffix(name, ".")
+	if strings.EqualFold(plain, "localhost") {
 		return loopbackIP, kernel.OK
 	}
-	if h := n.find(name); h != nil {
-		return h.ip, kernel.OK
+	for _, h := range n.hosts {
+		if strings.EqualFold(h.name, plain) {
+			return h.ip, kernel.OK
+		}
 	}
 	if a, err := netip.ParseAddr(name); err == nil && a.Is4() {
 		return a.As4(), kernel.OK

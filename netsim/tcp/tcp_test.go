@@ -44,7 +44,8 @@ func TestAddresses(t *testing.T) {
 		require.Equal(t, kernel.Addr{IP: [4]byte{10, 0, 0, 1}, Port: portMin}, remote)
 	})
 	b.spawn("c", "names", func(g *guest) {
-		for name, want := range map[string][4]byte{"a": {10, 0, 0, 1}, "localhost": loopbackIP, "1.2.3.4": {1, 2, 3, 4}} {
+		for name, want := range map[string][4]byte{
+			"a": {10, 0, 0, 1}, "A.": {10, 0, 0, 1}, "localhost": loopbackIP, "LocalHost.": loopbackIP, "1.2.3.4": {1, 2, 3, 4}} {
 			ip, e := g.Lookup(name)
 			require.Equal(t, []any{want, kernel.OK}, []any{ip, e}, name)
 		}

@@ -2,8 +2,6 @@ package world
 
 import (
 	"fmt"
-	"maps"
-	"slices"
 	"strings"
 	"time"
 
@@ -178,6 +176,9 @@ func (w *world) doNode(s *nemesis.Step, n *node) error {
 		return w.doDisk(s, n)
 	case nemesis.Wipe:
 		n.disk.Wipe()
+		if err := w.install(n); err != nil {
+			return err
+		}
 		w.note(s.Verb, name, text)
 	}
 	return nil
@@ -436,5 +437,3 @@ func (w *world) groups(groups [][]string) ([][]string, error) {
 	}
 	return out, nil
 }
-
-func sortedKeys(m map[string][]byte) []string { return slices.Sorted(maps.Keys(m)) }

@@ -14,6 +14,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -22,13 +23,12 @@ import (
 	"trialog/netsim/kernel"
 	"trialog/netsim/nemesis"
 	"trialog/netsim/tcp"
-	"trialog/netsim/wasi"
 )
 
 // Spec says what to simulate.
 type Spec struct {
 	Seed    uint64
-	Program *wasi.Program // for processes that name none
+	Program Program // for processes that name none
 	Procs   []ProcSpec
 	Plan    *nemesis.Plan // nil: no faults
 	// Resolve turns a role of the plan into process names; nil knows no roles.
@@ -49,8 +49,8 @@ type Spec struct {
 // ProcSpec is one process on a host of its own, which has the process's name.
 type ProcSpec struct {
 	Name    string
-	Program *wasi.Program // nil: the world's
-	Args    []string      // without the program's name
+	Program Program  // nil: the world's
+	Args    []string // without the program's name
 	Env     []string
 	Files   map[string][]byte // on the disk from the start, durable
 	Start   time.Duration
@@ -135,14 +135,20 @@ type world struct {
 	missed  []string
 	pending int // steps and undos still to come
 	err     error
+	program Program // of the first process; all are of its kind
 }
 
-// Run simulates. The error is a harness error: a bad spec, a silent guest, a cancelled context.
+// Run simulates. The error is a harness error: a bad spec, a silent guest, an engine that failed, a cancelled context.
 func Run(ctx context.Context, spec Spec) (*Result, error) {
 	w, err := build(spec)
 	if err != nil {
 		return nil, err
 	}
+	leave, err := w.enter()
+	if err != nil {
+		return nil, err
+	}
+	defer leave()
 	defer w.k.Close()
 	limit := spec.Limit.Nanoseconds()
 	w.k.After(limit, func() {})
@@ -189,30 +195,26 @@ func build(spec Spec) (*world, error) {
 	if len(spec.Procs) > tcp.HostsMax {
 		return nil, fmt.Errorf("world: %d processes, at most %d have a place in the network", len(spec.Procs), tcp.HostsMax)
 	}
-	k := kernel.New(kernel.Options{Seed: spec.Seed, Record: spec.Record})
-	w := &world{spec: spec, k: k, net: tcp.New(k, spec.Net)}
-	k.Net = w.net
-	for i, ps := range spec.Procs {
-		if ps.Name == "" || w.node(ps.Name) != nil {
-			return nil, fmt.Errorf("world: process %d has no name of its own: %q", i, ps.Name)
-		}
-		if ps.Program == nil {
-			ps.Program = spec.Program
-		}
-		if ps.Program == nil {
-			return nil, fmt.Errorf("world: process %s has no program", ps.Name)
-		}
-		n := &node{spec: ps, disk: disk.New(k, ps.Name, spec.Disk)}
-		n.host = &kernel.Host{Name: ps.Name, IP: [4]byte{10, 0, byte((i + 1) >> 8), byte(i + 1)}, FS: n.disk}
-		if err := n.disk.MkdirAll("/tmp"); err != nil {
-			return nil, fmt.Errorf("world: %w", err)
-		}
-		if err := seedFiles(n.disk, ps.Files); err != nil {
+	w := &world{spec: spec}
+	for i := range spec.Procs {
+		if err := w.checkProc(i); err != nil {
 			return nil, err
 		}
-		w.net.AddHost(n.host)
-		w.nodes = append(w.nodes, n)
-		k.After(ps.Start.Nanoseconds(), func() { w.start(n) })
+	}
+	_, oneThread := w.program.(Threaded)
+	w.k = kernel.New(kernel.Options{Seed: spec.Seed, Record: spec.Record, OneThread: oneThread})
+	w.net = tcp.New(w.k, spec.Net)
+	w.k.Net = w.net
+	for i := range w.nodes {
+		w.addHost(i)
+	}
+	for _, n := range w.nodes {
+		if err := w.install(n); err != nil {
+			return nil, err
+		}
+		if err := seedFiles(n.disk, n.spec.Files); err != nil {
+			return nil, err
+		}
 	}
 	for _, name := range spec.WaitFor {
 		if w.node(name) == nil {
@@ -228,18 +230,32 @@ func build(spec Spec) (*world, error) {
 	return w, nil
 }
 
-func seedFiles(fs *disk.FS, files map[string][]byte) error {
-	for _, name := range sortedKeys(files) {
-		if dir := name[:strings.LastIndexByte(name, '/')+1]; len(dir) > 1 {
-			if err := fs.MkdirAll(strings.TrimSuffix(dir, "/")); err != nil {
-				return fmt.Errorf("world: file %s: %w", name, err)
-			}
-		}
-		if err := fs.WriteFile(name, files[name]); err != nil {
-			return fmt.Errorf("world: file %s: %w", name, err)
-		}
+// checkProc makes the node of a process, if that has what it needs.
+func (w *world) checkProc(i int) error {
+	ps := w.spec.Procs[i]
+	if ps.Name == "" || slices.ContainsFunc(w.nodes, func(n *node) bool { return strings.EqualFold(n.spec.Name, ps.Name) }) {
+		return fmt.Errorf("world: process %d has no name of its own: %q", i, ps.Name)
 	}
-	return nil
+	if strings.ContainsAny(ps.Name, " \t\r\n#") {
+		return fmt.Errorf("world: process %d: %q is no name for a host", i, ps.Name)
+	}
+	if ps.Program == nil {
+		ps.Program = w.spec.Program
+	}
+	if ps.Program == nil {
+		return fmt.Errorf("world: process %s has no program", ps.Name)
+	}
+	w.nodes = append(w.nodes, &node{spec: ps})
+	return w.sameKind(ps.Name, ps.Program)
+}
+
+// addHost gives a node its machine, and schedules its first life.
+func (w *world) addHost(i int) {
+	n := w.nodes[i]
+	n.disk = disk.New(w.k, n.spec.Name, w.spec.Disk)
+	n.host = &kernel.Host{Name: n.spec.Name, IP: [4]byte{10, 0, byte((i + 1) >> 8), byte(i + 1)}, FS: n.disk}
+	w.net.AddHost(n.host)
+	w.k.After(n.spec.Start.Nanoseconds(), func() { w.start(n) })
 }
 
 func (w *world) node(name string) *node {
