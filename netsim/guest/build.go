@@ -14,13 +14,25 @@ import (
 	"strings"
 )
 
+// Engine says what a guest is built for.
+type Engine string
+
+// Engines of the simulator.
+const (
+	Wasm   Engine = "wasm"   // a wasip1 module, for every platform
+	Native Engine = "native" // linux/amd64 code that makes its system calls through a shared page
+)
+
 // Options of a build.
 type Options struct {
+	Engine  Engine   // "" is Wasm
 	Dir     string   // where go build runs; "" is the current directory
 	Package string   // what to build, as for go build
-	Out     string   // the .wasm file to write
+	Out     string   // the file to write
 	Tags    []string // build tags beside "guest", which is always set
 	LDFlags string   // further linker flags
+	// GoCommand is the go command to build with; "" is go.
+	GoCommand string
 }
 
 // CacheDir is where overlays and compiled guests are kept between runs: the user's cache directory, or the temporary
@@ -35,7 +47,11 @@ func CacheDir() string {
 
 // Build compiles a Go program for the simulator with the stock toolchain and the overlay.
 func Build(ctx context.Context, o Options) error {
-	overlay, err := writeOverlay(ctx)
+	version, goroot, err := goEnv(ctx, o.GoCommand)
+	if err != nil {
+		return err
+	}
+	overlay, err := writeOverlay(o.Engine, version, goroot)
 	if err != nil {
 		return err
 	}
@@ -44,27 +60,36 @@ func Build(ctx context.Context, o Options) error {
 		return fmt.Errorf("guest: output %s: %w", o.Out, err)
 	}
 	tags := strings.Join(append([]string{"guest"}, o.Tags...), ",")
-	cmd := exec.CommandContext(ctx, "go", "build", "-overlay", overlay, "-trimpath", "-tags", tags,
+	cmd := exec.CommandContext(ctx, o.goCommand(), "build", "-overlay", overlay, "-trimpath", "-tags", tags,
 		"-ldflags", strings.TrimSpace("-s -w "+o.LDFlags), "-o", out, o.Package)
 	cmd.Dir = o.Dir
-	cmd.Env = append(os.Environ(), "GOOS=wasip1", "GOARCH=wasm", "CGO_ENABLED=0", "GOFLAGS=-buildvcs=false")
+	cmd.Env = append(os.Environ(), "CGO_ENABLED=0", "GOFLAGS=-buildvcs=false", "GOEXPERIMENT=", "GOAMD64=v1")
+	if o.Engine == Native {
+		cmd.Env = append(cmd.Env, "GOOS=linux", "GOARCH=amd64")
+	} else {
+		cmd.Env = append(cmd.Env, "GOOS=wasip1", "GOARCH=wasm")
+	}
 	var stderr bytes.Buffer
 	cmd.Stderr = &stderr
 	if err := cmd.Run(); err != nil {
 		return fmt.Errorf("guest: go build %s: %w\n%s", o.Package, err, strings.TrimSpace(stderr.String()))
 	}
-	return checkProgram(o.Package, out)
+	return checkProgram(o.Engine, o.Package, out)
 }
 
 // checkProgram refuses what go build makes of a package that is no program: an archive.
-func checkProgram(pkg, file string) error {
+func checkProgram(engine Engine, pkg, file string) error {
+	want := "\x00asm"
+	if engine == Native {
+		want = "\x7fELF"
+	}
 	f, err := os.Open(file)
 	if err != nil {
 		return fmt.Errorf("guest: %w", err)
 	}
 	defer f.Close()
 	var magic [4]byte
-	if _, err := io.ReadFull(f, magic[:]); err != nil || string(magic[:]) != "\x00asm" {
+	if _, err := io.ReadFull(f, magic[:]); err != nil || string(magic[:]) != want {
 		return fmt.Errorf("guest: %s is not a program (package main)", pkg)
 	}
 	return nil
@@ -72,12 +97,15 @@ func checkProgram(pkg, file string) error {
 
 // writeOverlay makes the overlay of the installed Go in the cache and returns the file to give to go build. Its
 // directory is named by content, so that concurrent builds agree and Go's own build cache is hit.
-func writeOverlay(ctx context.Context) (string, error) {
-	version, goroot, err := goEnv(ctx)
-	if err != nil {
-		return "", err
+func writeOverlay(engine Engine, version, goroot string) (string, error) {
+	var files []file
+	var deleted []string
+	var err error
+	if engine == Native {
+		files, deleted, err = nativeFiles(version, goroot)
+	} else {
+		files, err = overlayFiles(version, goroot)
 	}
-	files, err := overlayFiles(version, goroot)
 	if err != nil {
 		return "", err
 	}
@@ -94,6 +122,9 @@ func writeOverlay(ctx context.Context) (string, error) {
 			return "", err
 		}
 		replace[filepath.Join(goroot, "src", filepath.FromSlash(f.name))] = path
+	}
+	for _, name := range deleted {
+		replace[filepath.Join(goroot, "src", filepath.FromSlash(name))] = ""
 	}
 	text, err := json.MarshalIndent(map[string]any{"Replace": replace}, "", "  ")
 	if err != nil {
@@ -129,14 +160,25 @@ func writeFile(path string, text []byte) error {
 	return nil
 }
 
-func goEnv(ctx context.Context) (version, goroot string, err error) {
-	out, err := exec.CommandContext(ctx, "go", "env", "GOVERSION", "GOROOT").Output()
+// goCommand is the go command that builds.
+func (o Options) goCommand() string {
+	if o.GoCommand != "" {
+		return o.GoCommand
+	}
+	return "go"
+}
+
+func goEnv(ctx context.Context, command string) (version, goroot string, err error) {
+	out, err := exec.CommandContext(ctx, Options{GoCommand: command}.goCommand(), "env", "GOVERSION", "GOROOT", "GOMODCACHE").Output()
 	if err != nil {
 		return "", "", fmt.Errorf("guest: go env: %w", err)
 	}
-	fields := strings.Fields(string(out))
-	if len(fields) != 2 {
-		return "", "", fmt.Errorf("guest: go env answers %q, expected a version and a directory", out)
+	f := strings.Split(strings.TrimRight(string(out), "\n"), "\n")
+	if len(f) != 3 {
+		return "", "", fmt.Errorf("guest: go env answers %q, expected a version and two directories", out)
 	}
-	return fields[0], fields[1], nil
+	if strings.HasPrefix(f[1], f[2]+string(filepath.Separator)) {
+		return "", "", fmt.Errorf("guest: %s lies in the module cache (%s), whose files go build refuses to overlay; install that release, or copy it out", f[0], f[1])
+	}
+	return f[0], f[1], nil
 }

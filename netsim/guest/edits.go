@@ -12,7 +12,7 @@ import (
 	"path/filepath"
 )
 
-//go:embed overlay/*.txt
+//go:embed overlay/*.txt overlay/native/*.txt
 var added embed.FS
 
 // edit changes one function of one file of the standard library.

@@ -379,8 +379,13 @@ func (p *Proc) ExitProcess(code int) {
 	p.checkpoint()
 }
 
+// Say puts a line on the process's standard error as the simulator's own word.
+func (p *Proc) Say(text string) {
+	p.k.outputs = append(p.k.outputs, Output{At: p.k.now, Proc: p.Name, Life: p.life, Stream: "stderr", Data: []byte(text + "\n")})
+}
+
 // Crash records that the engine saw the guest fail (a trap, an engine error) and ends the process.
 func (p *Proc) Crash(text string) {
-	p.k.outputs = append(p.k.outputs, Output{At: p.k.now, Proc: p.Name, Life: p.life, Stream: "stderr", Data: []byte(text + "\n")})
+	p.Say(text)
 	p.finish(134, ReasonCrash)
 }

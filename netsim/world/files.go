@@ -32,13 +32,13 @@ func (w *world) install(n *node) error {
 	return nil
 }
 
-// hosts is /etc/hosts.
+// hosts is /etc/hosts. Each name stands there in its absolute form too, which Go's resolver looks up as it is.
 func (w *world) hosts() string {
 	var b strings.Builder
-	b.WriteString("127.0.0.1 localhost\n")
+	b.WriteString("127.0.0.1 localhost localhost.\n")
 	for _, n := range w.nodes {
 		if !strings.EqualFold(n.spec.Name, "localhost") {
-			fmt.Fprintf(&b, "%d.%d.%d.%d %s\n", n.host.IP[0], n.host.IP[1], n.host.IP[2], n.host.IP[3], n.spec.Name)
+			fmt.Fprintf(&b, "%d.%d.%d.%d %[5]s %[5]s.\n", n.host.IP[0], n.host.IP[1], n.host.IP[2], n.host.IP[3], n.spec.Name)
 		}
 	}
 	return b.String()

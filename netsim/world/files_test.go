@@ -27,7 +27,7 @@ func systemFiles(t *testing.T, res *world.Result, proc string) map[string]string
 func TestASystemKnowsTheHosts(t *testing.T) {
 	engines(t, func(t *testing.T, e engine) {
 		want := map[string]string{
-			"/etc/hosts":         "127.0.0.1 localhost\n10.0.0.1 a\n10.0.0.2 Bee\n",
+			"/etc/hosts":         "127.0.0.1 localhost localhost.\n10.0.0.1 a a.\n10.0.0.2 Bee Bee.\n",
 			"/etc/hostname":      "Bee\n",
 			"/etc/nsswitch.conf": "hosts: files\n",
 			"/etc/resolv.conf":   "",
@@ -46,7 +46,7 @@ func TestTheFileAndTheNetworkAgreeAboutNames(t *testing.T) {
 		known := map[string]string{}
 		for line := range strings.Lines(systemFiles(t, res, "a")["/etc/hosts"]) {
 			f := strings.Fields(line)
-			require.Len(t, f, 2)
+			require.Len(t, f, 3)
 			known[strings.ToLower(f[1])] = f[0]
 		}
 		answers := strings.Split(strings.TrimSpace(res.Text("a", "stdout")), "\n")

@@ -1,0 +1,48 @@
+// Package native is the fast engine of the simulated operating system: guests are linux/amd64 code, built by the stock
+// Go toolchain with a generated overlay (package guest), and run as real processes that never touch the real system.
+//
+// It owns: the start and end of those processes, the page of memory that each shares with its kernel, the confinement,
+// and the translation of Linux system calls into the numbered calls of [kernel.Proc]. It never decides anything about
+// time, disks, networks or faults: that is the kernel's, whatever the engine.
+//
+// A guest has one thread. It makes a system call by describing it in the page, giving the turn away and sleeping on a
+// futex; the kernel serves the call and gives the turn back. So at most one guest of a world runs, and a world with its
+// guests is best kept on one processor: [Program.EnterThread] pins it there.
+//
+// # What the overlay changes
+//
+// Package guest lists every edit with the nondeterminism that it removes. In short: one thread and one P, no monitor; a
+// clock that the kernel sets at each call and that advances 50 ns with each reading; entropy from the kernel's streams;
+// goroutines in seeded order, preempted by counts; waiting for descriptors and timers in one call of the kernel; processor
+// features masked to one baseline; every system call routed to the page.
+//
+// # Deny by default
+//
+// What the overlay does not catch (a system call in somebody's assembly, golang.org/x/sys's wrappers that bypass
+// package syscall) meets a seccomp filter that lets through only what manages the process's own memory, signals and
+// futexes. The guest's handler of SIGSYS makes the same call on the page, so it too is served by the kernel or refused.
+// RDTSC and RDTSCP trap likewise and read the virtual clock. A call that the simulated system does not have answers
+// ENOSYS, and says so once on the guest's standard error.
+//
+// # Preemption
+//
+// Nobody can stop a thread at a repeatable instruction from outside. So a goroutine is preempted after a seeded number of
+// readings of the clock, system calls and refilled spans of the allocator, counted by the runtime, at the next function
+// call. A loop that does none of these keeps the guest busy without time passing; it is given up as a harness error
+// after [kernel.SilenceMax] of real time. The compiler's preemptible loops would not help: nothing repeatable could ask for
+// the preemption.
+//
+// # What cannot be shown
+//
+// CPUID and RDRAND in assembly of third parties (golang.org/x/sys/cpu, compression libraries) see the real processor;
+// their results steer which code computes the same answer. Real parallelism and data races do not happen on one thread.
+// Addresses outside the Go heap differ between runs unless the host lets the launcher switch address randomisation
+// off; nothing that Go code computes depends on them.
+//
+// # Another Go release
+//
+//  1. go run ./netsim/guest/guestbuild -engine native with that release names the first declaration that has changed.
+//  2. Read the change in GOROOT/src, adapt the edit in netsim/guest/native.go, and repeat until it builds.
+//  3. go test ./netsim/guest -rewrite records the hashes of the release; add the old ones behind them where both work.
+//  4. go test ./netsim/... with that release runs the conformance programs and the repeat suite.
+package native

@@ -1,0 +1,179 @@
+//go:build linux && amd64
+
+package native
+
+import (
+	"bytes"
+	"debug/elf"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"sync"
+	"sync/atomic"
+
+	"golang.org/x/sys/unix"
+
+	"trialog/netsim/kernel"
+)
+
+// MemoryMax bounds the private memory of one guest, in bytes.
+const MemoryMax = 1 << 30
+
+// Engine runs guests. It may serve many worlds at the same time, each on a thread of its own.
+type Engine struct {
+	null   *os.File
+	cpus   []int
+	next   atomic.Uint32
+	filter []uint64
+	hide   uint32 // processor features to hide; for tests
+	noASLR bool
+	stats  Stats
+	mu     sync.Mutex
+	pages  []*shared // to be used again
+}
+
+// Stats count what the engine did so far, in all worlds.
+type Stats struct {
+	Starts  atomic.Int64 // processes
+	StartNs atomic.Int64 // real time from fork to their first call
+	Calls   atomic.Int64 // through the page
+	Polls   atomic.Int64 // of these, epoll_pwait
+	Empty   atomic.Int64 // polls that returned at once without an event
+}
+
+// Stats gives the counters.
+func (e *Engine) Stats() *Stats { return &e.stats }
+
+// NewEngine prepares the engine.
+func NewEngine() (*Engine, error) {
+	null, err := os.OpenFile(os.DevNull, os.O_RDWR, 0)
+	if err != nil {
+		return nil, fmt.Errorf("native: %w", err)
+	}
+	var set unix.CPUSet
+	if err := unix.SchedGetaffinity(0, &set); err != nil {
+		return nil, fmt.Errorf("native: sched_getaffinity: %w", err)
+	}
+	e := &Engine{null: null, filter: filter(), noASLR: true}
+	for cpu := range len(set) * 64 {
+		if set.IsSet(cpu) {
+			e.cpus = append(e.cpus, cpu)
+		}
+	}
+	return e, nil
+}
+
+// Close releases everything; no guest may be running.
+func (e *Engine) Close() error {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	err := e.null.Close()
+	for _, s := range e.pages {
+		err = errors.Join(err, s.free())
+	}
+	e.pages = nil
+	return err
+}
+
+// Program is a guest's file.
+type Program struct {
+	e    *Engine
+	file string
+}
+
+// Load checks a file that was built for this engine.
+func (e *Engine) Load(file string) (*Program, error) {
+	file, err := filepath.Abs(file)
+	if err != nil {
+		return nil, fmt.Errorf("native: %w", err)
+	}
+	f, err := elf.Open(file)
+	if err != nil {
+		return nil, fmt.Errorf("native: %s is no linux program: %w", file, err)
+	}
+	defer f.Close()
+	if f.Machine != elf.EM_X86_64 || f.Type != elf.ET_EXEC {
+		return nil, fmt.Errorf("native: %s is %v %v, expected a static x86-64 program", file, f.Machine, f.Type)
+	}
+	if f.Section(".interp") != nil || f.Section(".dynamic") != nil {
+		return nil, fmt.Errorf("native: %s is linked dynamically (cgo?): guests are pure Go", file)
+	}
+	data := f.Section(".rodata")
+	if data == nil {
+		return nil, fmt.Errorf("native: %s has no read-only data", file)
+	}
+	text, err := data.Data()
+	if err != nil {
+		return nil, fmt.Errorf("native: %s: %w", file, err)
+	}
+	if !bytes.Contains(text, []byte(builtFor)) {
+		return nil, fmt.Errorf("native: %s was not built for the simulator (guestbuild -engine native, trialog sim)", file)
+	}
+	return &Program{e: e, file: file}, nil
+}
+
+// builtFor is a text that only a guest's runtime contains.
+const builtFor = "netsim: this program runs inside the simulated operating system only"
+
+// EnterThread prepares the calling thread, which must be locked to its goroutine, for running a world: it keeps to one
+// processor, and its children have no randomised addresses where the host allows that. leave undoes both.
+func (pr *Program) EnterThread() (leave func(), err error) {
+	var old, one unix.CPUSet
+	if err := unix.SchedGetaffinity(0, &old); err != nil {
+		return nil, fmt.Errorf("native: sched_getaffinity: %w", err)
+	}
+	one.Set(pr.e.cpus[int(pr.e.next.Add(1)-1)%len(pr.e.cpus)])
+	if err := unix.SchedSetaffinity(0, &one); err != nil {
+		return nil, fmt.Errorf("native: sched_setaffinity: %w", err)
+	}
+	persona := uintptr(0)
+	if pr.e.noASLR {
+		persona = setPersonality(personalityOf() | addrNoRandomize)
+	}
+	return func() {
+		if pr.e.noASLR {
+			setPersonality(persona)
+		}
+		_ = unix.SchedSetaffinity(0, &old)
+	}, nil
+}
+
+const addrNoRandomize = 0x0040000
+
+func personalityOf() uintptr { return setPersonality(0xffffffff) }
+
+// setPersonality returns what was set before. A host that refuses is no obstacle: results do not depend on addresses.
+func setPersonality(p uintptr) uintptr {
+	old, _, e := unix.RawSyscall(unix.SYS_PERSONALITY, p, 0, 0)
+	if e != 0 {
+		return 0
+	}
+	return old
+}
+
+// unwound is the panic that leaves a guest's main.
+type unwound struct{}
+
+// Main returns the main function of a process of this program, for [kernel.Kernel.Spawn]. args[0] is the program's
+// name; env entries are KEY=value and all that the guest's environment holds.
+func (pr *Program) Main(args, env []string) func(*kernel.Proc) {
+	return func(p *kernel.Proc) {
+		g := &guest{p: p, e: pr.e, name: args[0]}
+		p.Unwind = func() { panic(unwound{}) }
+		defer func() {
+			g.end()
+			if r := recover(); r != nil && r != (unwound{}) {
+				panic(r)
+			}
+		}()
+		if err := g.start(pr.file, args, env); err != nil {
+			p.Fail(err)
+			return
+		}
+		for g.await() {
+			g.serve()
+			g.resume()
+		}
+	}
+}

@@ -1,0 +1,165 @@
+//go:build linux && amd64
+
+package native
+
+import (
+	"golang.org/x/sys/unix"
+
+	"trialog/netsim/kernel"
+	"trialog/netsim/native/page"
+)
+
+// Descriptors that exist for Go's netpoller only.
+const (
+	epollFD = 1 << 20
+	eventFD = epollFD + 1
+)
+
+// watch is a descriptor in the epoll set. Its events are edge-triggered: a direction is reported once and then again
+// when the guest has seen it run dry (armed), or when it was seen not ready.
+type watch struct {
+	fd    int
+	data  uint64
+	armed kernel.Mode
+}
+
+// epollCreate serves the one epoll set of the runtime.
+func epollCreate(g *guest, a *[6]uint64) (uint64, kernel.Errno) {
+	if g.epolls++; g.epolls > 1 {
+		return refuse(g, a)
+	}
+	return epollFD, kernel.OK
+}
+
+// eventfd serves the one by which Go wakes its poller, which is never needed on one thread.
+func eventfd(g *guest, a *[6]uint64) (uint64, kernel.Errno) {
+	if g.epolls != 1 {
+		return refuse(g, a)
+	}
+	g.epolls++
+	return eventFD, kernel.OK
+}
+
+func epollCtl(g *guest, a *[6]uint64) (uint64, kernel.Errno) {
+	fd := fdOf(a[2])
+	if fd == eventFD {
+		return 0, kernel.OK
+	}
+	f := g.p.File(fd)
+	switch {
+	case f == nil:
+		return 0, kernel.EBADF
+	case f.Kind() == kernel.KindRegular || f.Kind() == kernel.KindDirectory:
+		return 0, kernel.EPERM
+	}
+	g.unwatch(fd)
+	if a[1] == unix.EPOLL_CTL_DEL {
+		return 0, kernel.OK
+	}
+	// Go tries every call before it waits, so what is ready now is no event. A connection under way is not.
+	w := watch{fd: fd, data: le.Uint64(g.buf[4:])}
+	for _, m := range []kernel.Mode{kernel.Readable, kernel.Writable} {
+		if !f.Ready(m) {
+			w.armed |= m
+		}
+	}
+	g.watched = append(g.watched, w)
+	return 0, kernel.OK
+}
+
+func (g *guest) unwatch(fd int) {
+	for i := range g.watched {
+		if g.watched[i].fd == fd {
+			g.watched = append(g.watched[:i], g.watched[i+1:]...)
+			return
+		}
+	}
+}
+
+// arm makes the next readiness of a descriptor an event.
+func (g *guest) arm(fd int, m kernel.Mode) {
+	for i := range g.watched {
+		if g.watched[i].fd == fd {
+			g.watched[i].armed |= m
+			return
+		}
+	}
+}
+
+// rewatch arms everything: what the descriptor stands for has changed.
+func (g *guest) rewatch(fd int) { g.arm(fd, kernel.Readable|kernel.Writable) }
+
+const eventSize = 12
+
+// epollWait waits for armed descriptors, ends of parked calls, and the next timer.
+func epollWait(g *guest, a *[6]uint64) (uint64, kernel.Errno) {
+	g.subs, g.owners = g.subs[:0], g.owners[:0]
+	for i := range g.watched {
+		for _, m := range []kernel.Mode{kernel.Readable, kernel.Writable} {
+			if g.watched[i].armed&m != 0 {
+				g.subs = append(g.subs, g.p.PollOn(int32(g.watched[i].fd), m))
+				g.owners = append(g.owners, i<<2|int(m))
+			}
+		}
+	}
+	watches := len(g.subs)
+	for _, t := range g.tokens {
+		g.subs = append(g.subs, g.p.PollOn(t, kernel.Readable))
+	}
+	deadline := int64(-1)
+	if g.Delay >= 0 {
+		if deadline = g.Now + g.Delay; deadline < g.Now {
+			deadline = -1
+		}
+	}
+	asked := g.p.Monotonic()
+	g.p.PollWait(g.subs, deadline)
+	n := g.events(watches, int(a[2]))
+	g.finished(watches)
+	g.e.stats.Polls.Add(1)
+	if n == 0 && g.DoneCount == 0 && g.p.Monotonic()-asked < 2000 {
+		g.e.stats.Empty.Add(1)
+	}
+	g.Out = uint32(n * eventSize)
+	return uint64(n), kernel.OK
+}
+
+// events writes one event for each watched descriptor that is ready, and disarms what it reports.
+func (g *guest) events(watches, limit int) int {
+	n := 0
+	for i := 0; i < watches && n < limit; {
+		w, bits := &g.watched[g.owners[i]>>2], uint32(0)
+		for ; i < watches && &g.watched[g.owners[i]>>2] == w; i++ {
+			if ready, _ := g.subs[i].Ready(); !ready {
+				continue
+			}
+			m := kernel.Mode(g.owners[i] & 3)
+			w.armed &^= m
+			if bits |= unix.EPOLLOUT; m == kernel.Readable {
+				bits = bits&^unix.EPOLLOUT | unix.EPOLLIN
+			}
+		}
+		if bits != 0 {
+			b := g.buf[n*eventSize:]
+			le.PutUint32(b, bits)
+			le.PutUint64(b[4:], w.data)
+			n++
+		}
+	}
+	return n
+}
+
+// finished reports the tokens whose calls have ended.
+func (g *guest) finished(watches int) {
+	left := g.tokens[:0]
+	g.DoneCount = 0
+	for i, t := range g.tokens {
+		if ready, _ := g.subs[watches+i].Ready(); ready && g.DoneCount < page.SimDoneMax {
+			g.Done[g.DoneCount] = t
+			g.DoneCount++
+		} else {
+			left = append(left, t)
+		}
+	}
+	g.tokens = left
+}

@@ -1,0 +1,173 @@
+//go:build linux && amd64
+
+package native
+
+import (
+	"encoding/binary"
+	"fmt"
+	"syscall"
+	"time"
+
+	"golang.org/x/sys/unix"
+
+	"trialog/netsim/kernel"
+	"trialog/netsim/native/page"
+)
+
+var le = binary.LittleEndian
+
+// guest is the engine's state of one process.
+type guest struct {
+	p    *kernel.Proc
+	e    *Engine
+	name string
+	*shared
+	pid     int
+	running bool
+
+	blocking map[int]bool // descriptors without O_NONBLOCK
+	dirs     []openDir
+	watched  []watch // the epoll set, in the order of registration
+	subs     []kernel.Poll
+	owners   []int   // which watched, or token (negative), a sub belongs to
+	tokens   []int32 // calls whose ends the guest waits for
+	refused  map[uint64]bool
+	epolls   int
+}
+
+// start forks the process and waits until it has taken over its page.
+func (g *guest) start(file string, args, env []string) error {
+	var seed [40]byte
+	g.p.Entropy(seed[:])
+	began := time.Now()
+	s, err := g.e.take()
+	if err != nil {
+		return err
+	}
+	g.shared = s
+	s.Magic, s.Version, s.Pid = page.SimMagic, page.SimVersion, firstPid
+	s.StartupRand = [2]uint64{le.Uint64(seed[:]), le.Uint64(seed[8:])}
+	s.Order, s.CPUHide = le.Uint64(seed[16:]), g.e.hide
+	s.FilterLen = uint32(copy(s.Filter[:], g.e.filter))
+	g.clock()
+	s.Turn = page.SimGuest
+	null := g.e.null.Fd()
+	g.pid, err = syscall.ForkExec(file, args, &syscall.ProcAttr{
+		Dir: "/", Env: append([]string{}, env...), Files: []uintptr{null, null, null, s.f.Fd()},
+		Sys: &syscall.SysProcAttr{Pdeathsig: syscall.SIGKILL},
+	})
+	if err != nil {
+		return fmt.Errorf("native: start %s: %w", file, err)
+	}
+	g.running = true
+	g.blocking, g.refused = map[int]bool{1: true, 2: true}, map[uint64]bool{}
+	for _, x := range []struct {
+		what  int
+		limit uint64
+	}{{unix.RLIMIT_DATA, MemoryMax}, {unix.RLIMIT_CORE, 0}} {
+		l := unix.Rlimit{Cur: x.limit, Max: x.limit}
+		if err := unix.Prlimit(g.pid, x.what, &l, nil); err != nil {
+			return fmt.Errorf("native: prlimit of a guest: %w", err)
+		}
+	}
+	if !g.await() {
+		return fmt.Errorf("native: %s ended before its first call: %s", file, g.startFailure())
+	}
+	if s.Status != page.SimStarted {
+		return fmt.Errorf("native: %s", g.startFailure())
+	}
+	g.e.stats.Starts.Add(1)
+	g.e.stats.StartNs.Add(time.Since(began).Nanoseconds())
+	g.serve()
+	g.shared.resume()
+	return nil
+}
+
+// firstPid is what getpid answers: a process cannot tell its lives apart by it.
+const firstPid = 100
+
+func (g *guest) startFailure() string {
+	switch err := syscall.Errno(g.StartErrno); g.Status {
+	case page.SimStartCPU:
+		return "the processor lacks SSE4.2, POPCNT or PCLMULQDQ, which guests are compiled to find"
+	case page.SimStartTSC:
+		return "the time-stamp counter cannot be trapped (PR_SET_TSC): " + err.Error()
+	case page.SimStartPrivs:
+		return "PR_SET_NO_NEW_PRIVS is not permitted: " + err.Error()
+	case page.SimStartFilter:
+		return "seccomp filters are not permitted: " + err.Error()
+	}
+	return "it took no page; was it built by another version?"
+}
+
+// clock tells the guest what its clocks show.
+func (g *guest) clock() {
+	k := g.p.Kernel()
+	g.Now = g.p.Monotonic()
+	g.WallDelta = kernel.Epoch + k.Now() + g.p.Host.WallOffset - g.Now
+}
+
+// resume gives the turn back after a call.
+func (g *guest) resume() {
+	g.clock()
+	g.shared.resume()
+}
+
+// await waits for the guest's next call; false when there will be none.
+func (g *guest) await() bool {
+	if g.shared.await() {
+		return true
+	}
+	silent := time.Now()
+	for !g.shared.await() {
+		if g.ended() {
+			return false
+		}
+		if limit := g.p.Kernel().Silence(); time.Since(silent) > limit {
+			g.p.Fail(fmt.Errorf("native: harness: %s made no system call for %v of real time", g.name, limit))
+			return false
+		}
+	}
+	return true
+}
+
+// ended reaps a process that died without the kernel's doing, and reports how.
+func (g *guest) ended() bool {
+	var st unix.WaitStatus
+	pid, err := unix.Wait4(g.pid, &st, unix.WNOHANG, nil)
+	if pid != g.pid && err == nil {
+		return false
+	}
+	g.running = false
+	switch {
+	case err != nil:
+		g.p.Crash("netsim: guest lost: " + err.Error())
+	case st.Signaled():
+		g.p.Crash(fmt.Sprintf("netsim: guest killed by the host: %v", st.Signal()))
+	default:
+		g.p.Crash(fmt.Sprintf("netsim: guest left without a word, status %d", st.ExitStatus()))
+	}
+	return true
+}
+
+// end kills the process, if it still runs, and takes the page back.
+func (g *guest) end() {
+	if g.running {
+		g.running = false
+		_ = unix.Kill(g.pid, unix.SIGKILL)
+		for {
+			if _, err := unix.Wait4(g.pid, nil, 0, nil); err != unix.EINTR {
+				break
+			}
+		}
+	}
+	if g.shared != nil {
+		g.e.give(g.shared)
+		g.shared = nil
+	}
+}
+
+// say puts a line of the simulator on the guest's standard error.
+func (g *guest) say(format string, args ...any) {
+	g.p.Say(fmt.Sprintf("netsim: "+format, args...))
+}

@@ -1,0 +1,153 @@
+//go:build linux && amd64
+
+package native
+
+import (
+	"golang.org/x/sys/unix"
+
+	"trialog/netsim/kernel"
+)
+
+// handler serves one system call. Operands that are pointers have their bytes in the buffer; see page.SimShapeOf.
+type handler func(g *guest, a *[6]uint64) (uint64, kernel.Errno)
+
+// result is what most calls of the kernel answer.
+func result[T int | int64](v T, e kernel.Errno) (uint64, kernel.Errno) {
+	if e != kernel.OK {
+		return 0, e
+	}
+	return uint64(v), kernel.OK
+}
+
+// serve makes the call that stands in the page.
+func (g *guest) serve() {
+	g.e.stats.Calls.Add(1)
+	g.p.Advance(g.Now)
+	nr := g.Num
+	var h handler
+	if nr < uint64(len(handlers)) {
+		h = handlers[nr]
+	}
+	if h == nil {
+		h = refuse
+	}
+	again := g.Again
+	for {
+		if again != 0 {
+			g.p.ResumeWith(again)
+		}
+		args := g.Args
+		r, e := h(g, &args)
+		if e == kernel.EAGAIN && transfers(nr) {
+			if token := g.p.Deferred(); token != 0 {
+				if g.Park != 0 {
+					g.Token = token
+					g.tokens = append(g.tokens, token)
+				} else { // the whole process waits
+					g.p.PollWait(append(g.subs[:0], g.p.PollOn(token, kernel.Readable)), -1)
+					again = token
+					continue
+				}
+			} else if g.wait(nr, int(int32(args[0]))) {
+				continue
+			}
+		}
+		g.R1, g.Errno = r, uint64(e)
+		return
+	}
+}
+
+// transfers are the calls that the kernel may answer with EAGAIN.
+func transfers(nr uint64) bool {
+	switch nr {
+	case unix.SYS_READ, unix.SYS_WRITE, unix.SYS_PREAD64, unix.SYS_PWRITE64, unix.SYS_FSYNC, unix.SYS_FDATASYNC,
+		unix.SYS_ACCEPT, unix.SYS_ACCEPT4, unix.SYS_SENDTO, unix.SYS_RECVFROM:
+		return true
+	}
+	return false
+}
+
+// wait blocks the whole process on a descriptor that is not in non-blocking mode. It is false for one that is.
+func (g *guest) wait(nr uint64, fd int) bool {
+	mode := kernel.Readable
+	if nr == unix.SYS_WRITE || nr == unix.SYS_SENDTO {
+		mode = kernel.Writable
+	}
+	if !g.blocking[fd] {
+		g.arm(fd, mode)
+		return false
+	}
+	g.p.PollWait(append(g.subs[:0], g.p.PollOn(int32(fd), mode)), -1)
+	return true
+}
+
+// handlers by number. What is absent is refused.
+var handlers = [512]handler{
+	unix.SYS_READ: read, unix.SYS_WRITE: write, unix.SYS_PREAD64: pread, unix.SYS_PWRITE64: pwrite,
+	unix.SYS_RECVFROM: read, unix.SYS_SENDTO: write,
+	unix.SYS_CLOSE: closeFD, unix.SYS_LSEEK: lseek, unix.SYS_FSYNC: fsync, unix.SYS_FDATASYNC: fsync,
+	unix.SYS_FTRUNCATE: ftruncate, unix.SYS_FSTAT: fstat, unix.SYS_GETDENTS64: getdents,
+	unix.SYS_FCNTL: fcntl, unix.SYS_FLOCK: agree, unix.SYS_FADVISE64: agree,
+	unix.SYS_FCHMOD: agree, unix.SYS_FCHOWN: agree, unix.SYS_FCHMODAT: agree, unix.SYS_FCHOWNAT: agree,
+	unix.SYS_CHMOD: agree, unix.SYS_CHOWN: agree, unix.SYS_UMASK: agree,
+
+	unix.SYS_OPENAT: openat, unix.SYS_OPEN: open, unix.SYS_NEWFSTATAT: fstatat, unix.SYS_STAT: stat, unix.SYS_LSTAT: stat,
+	unix.SYS_MKDIRAT: mkdirat, unix.SYS_MKDIR: mkdir, unix.SYS_UNLINKAT: unlinkat, unix.SYS_UNLINK: unlink, unix.SYS_RMDIR: rmdir,
+	unix.SYS_RENAMEAT: renameat, unix.SYS_RENAMEAT2: renameat, unix.SYS_RENAME: rename, unix.SYS_UTIMENSAT: utimensat,
+	unix.SYS_READLINKAT: readlinkat, unix.SYS_FACCESSAT: faccessat, unix.SYS_FACCESSAT2: faccessat,
+	unix.SYS_GETCWD: getcwd, unix.SYS_LINKAT: unsupported, unix.SYS_SYMLINKAT: unsupported, unix.SYS_LINK: unsupported, unix.SYS_SYMLINK: unsupported,
+
+	unix.SYS_SOCKET: socket, unix.SYS_BIND: bind, unix.SYS_LISTEN: listen, unix.SYS_CONNECT: connect,
+	unix.SYS_ACCEPT: accept, unix.SYS_ACCEPT4: accept, unix.SYS_SHUTDOWN: shutdown,
+	unix.SYS_GETSOCKNAME: getsockname, unix.SYS_GETPEERNAME: getpeername,
+	unix.SYS_SETSOCKOPT: setsockopt, unix.SYS_GETSOCKOPT: getsockopt,
+	unix.SYS_PIPE2: pipe, unix.SYS_PIPE: pipe,
+	unix.SYS_EPOLL_CREATE1: epollCreate, unix.SYS_EPOLL_CTL: epollCtl, unix.SYS_EPOLL_PWAIT: epollWait, unix.SYS_EVENTFD2: eventfd,
+
+	unix.SYS_GETRANDOM: getrandom, unix.SYS_UNAME: uname, unix.SYS_NANOSLEEP: nanosleep, unix.SYS_CLOCK_NANOSLEEP: nanosleep,
+	unix.SYS_EXIT_GROUP: exitGroup, unix.SYS_EXIT: exitGroup, unix.SYS_TGKILL: killSelf, unix.SYS_KILL: killSelf,
+	unix.SYS_PRLIMIT64: prlimit, unix.SYS_GETRLIMIT: prlimit, unix.SYS_SETRLIMIT: agree,
+	unix.SYS_SCHED_GETAFFINITY: affinity, unix.SYS_SCHED_YIELD: yield,
+	unix.SYS_GETPPID: constant(1), unix.SYS_GETUID: constant(0), unix.SYS_GETEUID: constant(0), unix.SYS_GETGID: constant(0),
+	unix.SYS_GETEGID: constant(0), unix.SYS_GETPGRP: constant(firstPid), unix.SYS_SYSINFO: quiet, unix.SYS_RSEQ: quiet,
+	// The standard library tries these first and has another way.
+	unix.SYS_COPY_FILE_RANGE: quiet, unix.SYS_SENDFILE: quiet, unix.SYS_SPLICE: invalid, unix.SYS_STATX: quiet, unix.SYS_OPENAT2: quiet,
+	unix.SYS_PIDFD_OPEN: quiet, unix.SYS_PIDFD_SEND_SIGNAL: quiet, unix.SYS_FALLOCATE: unsupported,
+	unix.SYS_MMAP: mmapFile,
+}
+
+func constant(v uint64) handler {
+	return func(*guest, *[6]uint64) (uint64, kernel.Errno) { return v, kernel.OK }
+}
+
+// agree does nothing and succeeds: the simulated disk has no modes, owners and locks, a host has one process.
+func agree(*guest, *[6]uint64) (uint64, kernel.Errno) { return 0, kernel.OK }
+
+func quiet(*guest, *[6]uint64) (uint64, kernel.Errno) { return 0, kernel.ENOSYS }
+
+func invalid(*guest, *[6]uint64) (uint64, kernel.Errno) { return 0, kernel.EINVAL }
+
+func unsupported(*guest, *[6]uint64) (uint64, kernel.Errno) { return 0, eopnotsupp }
+
+// Errors that only this engine answers.
+const (
+	enodev      kernel.Errno = 19
+	erange      kernel.Errno = 34
+	enoprotoopt kernel.Errno = 92
+	eafnosup    kernel.Errno = 97
+	eopnotsupp  kernel.Errno = 95
+)
+
+// refuse answers for what the simulated system does not have, and says so once for each call.
+func refuse(g *guest, _ *[6]uint64) (uint64, kernel.Errno) {
+	if !g.refused[g.Num] {
+		g.refused[g.Num] = true
+		g.say("system call %s is not served: ENOSYS", callName(g.Num))
+	}
+	return 0, kernel.ENOSYS
+}
+
+func mmapFile(g *guest, _ *[6]uint64) (uint64, kernel.Errno) {
+	g.say("mmap of a file is not served: what a process writes to mapped memory could not be seen; ENODEV")
+	return 0, enodev
+}
