@@ -1,6 +1,10 @@
 GO ?= go
 STATICCHECK ?= $(GO) run honnef.co/go/tools/cmd/staticcheck@v0.8.2
 
+# The engine of the simulated OS that a trial uses: native (linux/amd64), wasm, or auto for the better of those that can
+# be had.
+ENGINE ?= auto
+
 # Packages whose transcripts and golden files `make rewrite` regenerates.
 GOLDEN = $(sort $(dir $(shell grep -rlE --include='*_test.go' 'flag.Bool."rewrite"|transcript[.]Run' core netsim checker cmd)))
 
@@ -9,15 +13,19 @@ GOLDEN = $(sort $(dir $(shell grep -rlE --include='*_test.go' 'flag.Bool."rewrit
 help: ## list the targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "%-13s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
 
-# The source hash goes into both; a pair that differs is refused at run time.
-build: ## bin/trialog (native) and bin/trialog.wasm (the same source, for the simulated OS)
+# The source hash goes into all three; a pair that differs is refused at run time. A Go release that the native engine
+# does not know builds the other two.
+build: ## bin/trialog, and the same source for the simulated OS: bin/trialog.guest and bin/trialog.wasm
 	@set -e; mark='-X main.source=trialog-source:'$$($(GO) run ./checker/court/sourcehash .); \
 	$(GO) build -trimpath -ldflags "$$mark" -o bin/trialog ./cmd/trialog; \
 	$(GO) run ./netsim/guest/guestbuild -ldflags "$$mark" -o bin/trialog.wasm ./cmd/trialog; \
-	echo "built bin/trialog and bin/trialog.wasm"
+	rm -f bin/trialog.guest; \
+	$(GO) run ./netsim/guest/guestbuild -engine native -ldflags "$$mark" -o bin/trialog.guest ./cmd/trialog || \
+		echo "no bin/trialog.guest: the engine of the simulated OS will be wasm"; \
+	echo "built bin/trialog and its guests"
 
 trial: build ## put the broker on trial: a real process, the simulated OS, every safety rule switched off in turn
-	bin/trialog trial
+	bin/trialog trial --engine $(ENGINE)
 
 test: build ## every test of the module
 	$(GO) test ./...

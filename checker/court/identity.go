@@ -24,7 +24,8 @@ type Identity struct {
 	Digest       string   `json:"experiment_sha256"`
 	Cell         string   `json:"cell"`
 	World        string   `json:"world"`
-	RulesOff     []string `json:"rules_off"` // sorted
+	Engine       string   `json:"engine,omitempty"` // of the simulated world's guests, see netsim/engine
+	RulesOff     []string `json:"rules_off"`        // sorted
 	Seed         uint64   `json:"seed"`
 	TraceVersion int      `json:"trace_version"`
 	Started      string   `json:"started,omitempty"` // real runs only: no two of them are equal
@@ -79,13 +80,13 @@ func (c *Case) Plan(world string) (*nemesis.Plan, error) {
 	return src.Draw(c.Experiment.File, c.Stream("plan"), peers)
 }
 
-// identity of the case in a world, for a guest.
-func (c *Case) identity(world, guest string) Identity {
+// identity of the case in a world, for a guest. engine is empty where the world has none.
+func (c *Case) identity(world, engine, guest string) Identity {
 	rules := append([]string{}, c.RulesOff...)
 	slices.Sort(rules)
 	return Identity{
 		Guest: guest, Experiment: c.Experiment.Name, Digest: c.Experiment.Digest, Cell: c.Cell.Name,
-		World: world, RulesOff: rules, Seed: c.Seed, TraceVersion: TraceVersion,
+		World: world, Engine: engine, RulesOff: rules, Seed: c.Seed, TraceVersion: TraceVersion,
 	}
 }
 

@@ -42,7 +42,7 @@ func (w *Real) Workers() int { return 1 }
 
 // Run implements World.
 func (w *Real) Run(ctx context.Context, c *Case) (*Run, error) {
-	run := newRun(c, w.Name(), w.Source, w.Command)
+	run := newRun(c, c.identity(w.Name(), "", w.Source), w.Command)
 	run.Started = time.Now().UTC().Format(time.RFC3339Nano)
 	run.ID = run.Identity.ID()
 	plan, err := c.Plan(w.Name())

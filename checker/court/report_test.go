@@ -151,12 +151,12 @@ func TestFailingRunsAreKeptWithTheLineThatReplaysThem(t *testing.T) {
 	require.NoError(t, err)
 	require.Equal(t, 6, n, "a failing run does not end the search where no mutant is hunted")
 	require.Len(t, rep.Failed, 1)
-	require.Equal(t, "trialog run x --world sim --cell kill --seed 4", rep.Failed[0].Replay)
+	require.Equal(t, "trialog run x --world sim --engine wasm --cell kill --seed 4", rep.Failed[0].Replay)
 	golden(t, "failed.txt", strings.ReplaceAll(rep.String(), trial.Runs, "RUNS"))
 
 	c.RulesOff = []string{"a.b"}
 	rep, err = trial.Swarm(t.Context(), w, c, Seeds{1, 6}, func(*Run) error { return nil })
 	require.NoError(t, err)
 	require.Equal(t, 4, rep.Cells[0].Tally.Runs, "the first conviction of a mutant ends its search")
-	require.Equal(t, "trialog run x --world sim --cell kill --seed 4 --mutant a.b", rep.Failed[0].Replay)
+	require.Equal(t, "trialog run x --world sim --engine wasm --cell kill --seed 4 --mutant a.b", rep.Failed[0].Replay)
 }

@@ -68,9 +68,12 @@ type Fault struct {
 }
 
 // newRun begins the record of a run. command is how the line that replays it begins.
-func newRun(c *Case, world, guest, command string) *Run {
-	id := c.identity(world, guest)
-	line := fmt.Sprintf("%s run %s --world %s --cell %s --seed %d", command, c.Experiment.File, world, c.Cell.Name, c.Seed)
+func newRun(c *Case, id Identity, command string) *Run {
+	where := id.World
+	if id.Engine != "" {
+		where += " --engine " + id.Engine
+	}
+	line := fmt.Sprintf("%s run %s --world %s --cell %s --seed %d", command, c.Experiment.File, where, c.Cell.Name, c.Seed)
 	if len(id.RulesOff) > 0 {
 		line += " --mutant " + strings.Join(id.RulesOff, ",")
 	}

@@ -14,7 +14,7 @@ import (
 
 // soundRun is a run that nothing is wrong with, and what its clients saw: c1 and c2 write, c3 reads.
 func soundRun(c *Case) (*Run, []history.Op) {
-	r := newRun(c, simWorld, "guest", "trialog")
+	r := newRun(c, c.identity(simWorld, "wasm", "guest"), "trialog")
 	r.Faults = []Fault{{Time: 9, Proc: "b1", Text: "kill b1"}}
 	var ops []history.Op
 	op := func(time int64, typ history.Type, op history.Op) {

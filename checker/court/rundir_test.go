@@ -21,9 +21,9 @@ func someCase(t *testing.T) *Case {
 // An identity that moves would make every stored run unreplayable: this one is fixed here.
 func TestIdentityIsStable(t *testing.T) {
 	c := someCase(t)
-	base := c.identity("sim", strings.Repeat("a", 64))
+	base := c.identity("sim", "wasm", strings.Repeat("a", 64))
 	base.Digest = "d" // not that of the text above, which may be edited
-	require.Equal(t, "29e89e027e284809", base.ID())
+	require.Equal(t, "4f94c3a463b2526c", base.ID())
 	seen := map[string]string{base.ID(): "base"}
 	for name, change := range map[string]func(*Identity){
 		"guest":      func(i *Identity) { i.Guest = "b" },
@@ -31,6 +31,7 @@ func TestIdentityIsStable(t *testing.T) {
 		"text":       func(i *Identity) { i.Digest = "e" },
 		"cell":       func(i *Identity) { i.Cell = "cut" },
 		"world":      func(i *Identity) { i.World = "real" },
+		"engine":     func(i *Identity) { i.Engine = "native" },
 		"rules off":  func(i *Identity) { i.RulesOff = []string{"a.b"} },
 		"seed":       func(i *Identity) { i.Seed = 8 },
 		"version":    func(i *Identity) { i.TraceVersion++ },
@@ -42,7 +43,7 @@ func TestIdentityIsStable(t *testing.T) {
 		seen[other.ID()] = name
 	}
 	c.RulesOff = []string{"b.b", "a.a"}
-	require.Equal(t, []string{"a.a", "b.b"}, c.identity("sim", "").RulesOff)
+	require.Equal(t, []string{"a.a", "b.b"}, c.identity("sim", "wasm", "").RulesOff)
 }
 
 func TestStreamsDependOnSeedAndCellAlone(t *testing.T) {
@@ -71,7 +72,7 @@ func TestRunDirectoryRoundTrip(t *testing.T) {
 	c := someCase(t)
 	c.RulesOff = []string{"seglog.fsync-directory"}
 	run := &Run{
-		Identity: c.identity("sim", "g"), Result: Invalid, TraceHash: "abc", VirtualNs: 5, Calls: 6, Operations: 2,
+		Identity: c.identity("sim", "wasm", "g"), Result: Invalid, TraceHash: "abc", VirtualNs: 5, Calls: 6, Operations: 2,
 		Replay: "trialog replay runs/x", Processes: []Process{{"b1", "kill", 137, 4}}, Properties: c.Properties().String(),
 		Plan: "at 5s kill b1\n", Source: []byte(small), History: []byte("{}\n"), Events: []byte("{}\n{}\n"),
 		Faults:  []Fault{{4, "b1", "kill b1"}},
@@ -89,7 +90,7 @@ func TestRunDirectoryRoundTrip(t *testing.T) {
 
 	again, err := back.Case()
 	require.NoError(t, err)
-	require.Equal(t, run.Identity, again.identity("sim", "g"), "a stored run knows what it was")
+	require.Equal(t, run.Identity, again.identity("sim", "wasm", "g"), "a stored run knows what it was")
 
 	_, err = ReadDir(t.TempDir())
 	require.ErrorContains(t, err, "is no run directory")

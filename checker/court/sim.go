@@ -7,16 +7,14 @@ import (
 	"fmt"
 	"io"
 	"os"
-	"path/filepath"
 	"runtime"
 	"time"
 
 	"trialog/checker/court/experiment"
 	"trialog/checker/history"
 	"trialog/core/event"
-	"trialog/netsim/guest"
+	"trialog/netsim/engine"
 	"trialog/netsim/nemesis"
-	"trialog/netsim/wasi"
 	"trialog/netsim/world"
 )
 
@@ -32,41 +30,59 @@ const (
 	eventsSink, eventsEnv   = "events", "TRIALOG_EVENTS_FD"
 )
 
+// SimOptions say what a simulated operating system runs.
+type SimOptions struct {
+	Engine  string // of the guests: engine.Native, engine.Wasm, or engine.Auto for the best that can be had
+	Guest   string // the guest's file; empty: the one beside Program that is for the engine
+	Program string // file of the program that the guest is a twin of
+	Source  string // source hash that the guest must have been built from; empty accepts any
+	Command string // how a line that replays a run begins: bin/trialog
+}
+
 // Sim is the simulated operating system. One case is one execution, bit for bit.
 type Sim struct {
-	Command  string    // how a line that replays a run begins: bin/trialog
 	Record   io.Writer // when set, receives the trace of every run as text
 	Parallel int       // runs at the same time; 0: one for each core
-	Guest    string    // file of the guest for the line that replays a run; empty if the program finds it by itself
 
-	engine  *wasi.Engine
-	program *wasi.Program
+	opt     SimOptions
+	chosen  engine.Choice
+	file    string
+	engine  *engine.Engine
+	program world.Program
 	source  string
 	digest  string
 }
 
-// NewSim prepares a guest. source is the source hash that it must have been built from; empty accepts any.
-func NewSim(ctx context.Context, file, source string) (*Sim, error) {
-	wasm, err := os.ReadFile(file)
+// NewSim prepares a guest and the engine that runs it.
+func NewSim(ctx context.Context, opt SimOptions) (*Sim, error) {
+	s := &Sim{opt: opt, file: opt.Guest}
+	var err error
+	if opt.Guest != "" {
+		s.chosen, err = engine.For(opt.Engine, opt.Guest)
+	} else {
+		s.chosen, s.file, err = engine.Beside(opt.Engine, opt.Program)
+	}
+	if err != nil {
+		return nil, fmt.Errorf("court: %w", err)
+	}
+	text, err := os.ReadFile(s.file)
 	if err != nil {
 		return nil, fmt.Errorf("court: guest: %w (make build makes it; --guest FILE names another)", err)
 	}
-	built := SourceOf(wasm)
-	if source != "" && built != source {
+	sum := sha256.Sum256(text)
+	s.source, s.digest = SourceOf(text), hex.EncodeToString(sum[:])
+	if opt.Source != "" && s.source != opt.Source {
 		return nil, fmt.Errorf("court: guest %s was built from source %s, this program from %s: run make build",
-			file, short(built), short(source))
+			s.file, short(s.source), short(opt.Source))
 	}
-	engine, err := wasi.NewEngine(ctx, filepath.Join(guest.CacheDir(), "compiled"))
-	if err != nil {
-		return nil, err
+	if s.engine, err = engine.Open(ctx, s.chosen.Name); err != nil {
+		return nil, fmt.Errorf("court: engine %s: %w", s.chosen.Name, err)
 	}
-	program, err := engine.Compile(ctx, wasm)
-	if err != nil {
-		engine.Close(ctx)
-		return nil, fmt.Errorf("court: guest %s: %w", file, err)
+	if s.program, err = s.engine.Load(ctx, s.file); err != nil {
+		s.engine.Close(ctx)
+		return nil, fmt.Errorf("court: guest: %w", err)
 	}
-	sum := sha256.Sum256(wasm)
-	return &Sim{engine: engine, program: program, source: built, digest: hex.EncodeToString(sum[:])}, nil
+	return s, nil
 }
 
 // short is a hash as people read it.
@@ -83,6 +99,12 @@ func (s *Sim) Close(ctx context.Context) error { return s.engine.Close(ctx) }
 // Source is the hash of the source that the guest was built from.
 func (s *Sim) Source() string { return s.source }
 
+// File is the guest's.
+func (s *Sim) File() string { return s.file }
+
+// Engine is the engine of the guest, and why it was chosen.
+func (s *Sim) Engine() engine.Choice { return s.chosen }
+
 // Name implements World.
 func (s *Sim) Name() string { return simWorld }
 
@@ -96,10 +118,10 @@ func (s *Sim) Workers() int {
 
 // Run implements World.
 func (s *Sim) Run(ctx context.Context, c *Case) (*Run, error) {
-	run := newRun(c, s.Name(), s.source, s.Command)
+	run := newRun(c, c.identity(s.Name(), s.chosen.Name, s.source), s.opt.Command)
 	run.GuestSHA256 = s.digest
-	if s.Guest != "" {
-		run.Replay += " --guest " + s.Guest
+	if s.opt.Guest != "" {
+		run.Replay += " --guest " + s.opt.Guest
 	}
 	plan, err := c.Plan(s.Name())
 	if err != nil {

@@ -27,7 +27,7 @@ func (f *fake) Run(ctx context.Context, c *Case) (*Run, error) {
 	if v == nil {
 		return nil, errors.New("no verdict")
 	}
-	r := newRun(c, "sim", "guest", "trialog")
+	r := newRun(c, c.identity("sim", "wasm", "guest"), "trialog")
 	r.Verdict, r.Result = v, v.Result
 	return r, ctx.Err()
 }

@@ -3,6 +3,7 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -19,16 +20,18 @@ import (
 	"trialog/checker/court/experiment"
 	"trialog/core/broker"
 	"trialog/core/config"
+	"trialog/netsim/engine"
 )
 
 // courtFlags are what the commands of the court have in common.
 type courtFlags struct {
-	root  string
-	guest string
-	cell  string
-	rules string
-	out   string
-	json  bool
+	root   string
+	guest  string
+	engine string
+	cell   string
+	rules  string
+	out    string
+	json   bool
 }
 
 func (f *courtFlags) add(c *cobra.Command, names ...string) {
@@ -37,7 +40,9 @@ func (f *courtFlags) add(c *cobra.Command, names ...string) {
 	for _, name := range names {
 		switch name {
 		case "guest":
-			fs.StringVar(&f.guest, "guest", "", "the program for the simulated OS (default: this program's file name and .wasm)")
+			fs.StringVar(&f.guest, "guest", "", "the program for the simulated OS (default: this program's file name and .guest or .wasm)")
+		case "engine":
+			fs.StringVar(&f.engine, "engine", engine.Auto, engineUsage)
 		case "cell":
 			fs.StringVar(&f.cell, "cell", "", "the cell (default: the first)")
 		case "mutant":
@@ -138,43 +143,49 @@ func builtFrom() (string, error) {
 	return hash, nil
 }
 
-// guestFile is the program for the simulated OS.
-func (f *courtFlags) guestFile() (string, error) {
-	if f.guest != "" {
-		return f.guest, nil
-	}
-	exe, err := os.Executable()
-	return exe + ".wasm", err
-}
+const engineUsage = "what runs guests: native (linux/amd64 code), wasm (everywhere, slower), or auto: native where it can"
 
-// sim opens the simulated OS with a guest of the same source as this program.
-func (f *courtFlags) sim(ctx context.Context) (*court.Sim, error) {
+// sim opens the simulated OS with a guest of the same source as this program, and says on stderr which engine was chosen
+// where that was left open.
+func (f *courtFlags) sim(ctx context.Context, c *cobra.Command) (*court.Sim, error) {
+	if err := engine.Check(f.engine); err != nil {
+		return nil, err
+	}
 	hash, err := builtFrom()
 	if err != nil {
 		return nil, err
 	}
-	file, err := f.guestFile()
+	return f.openSim(ctx, c, f.engine, hash)
+}
+
+func (f *courtFlags) openSim(ctx context.Context, c *cobra.Command, name, source string) (*court.Sim, error) {
+	exe, err := os.Executable()
 	if err != nil {
 		return nil, err
 	}
-	s, err := court.NewSim(ctx, file, hash)
+	s, err := court.NewSim(ctx, court.SimOptions{Engine: name, Guest: f.guest, Program: exe, Source: source, Command: os.Args[0]})
 	if err != nil {
 		return nil, err
 	}
-	s.Command, s.Guest = os.Args[0], f.guest
+	if name == engine.Auto {
+		fmt.Fprintln(c.ErrOrStderr(), s.Engine())
+	}
 	return s, nil
 }
 
 // world opens the named world; close it after use.
-func (f *courtFlags) world(ctx context.Context, name string) (w court.World, closeWorld func(), err error) {
+func (f *courtFlags) world(ctx context.Context, c *cobra.Command, name string) (w court.World, closeWorld func(), err error) {
 	switch name {
 	case "sim":
-		s, err := f.sim(ctx)
+		s, err := f.sim(ctx, c)
 		if err != nil {
 			return nil, nil, err
 		}
 		return s, func() { s.Close(context.WithoutCancel(ctx)) }, nil
 	case "real":
+		if cmp.Or(f.engine, engine.Auto) != engine.Auto {
+			return nil, nil, fmt.Errorf("--engine %s: real processes run on no engine", f.engine)
+		}
 		r, err := realWorld()
 		return r, func() {}, err
 	}

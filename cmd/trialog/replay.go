@@ -3,6 +3,7 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -12,6 +13,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"trialog/checker/court"
+	"trialog/netsim/engine"
 )
 
 func init() { commands = append(commands, replayCommand) }
@@ -76,22 +78,22 @@ func runReplay(c *cobra.Command, f courtFlags, dir, until string) error {
 	return exitWith(exitUsage, errors.Join(errors.New(why), err))
 }
 
-// replayWorld opens the world of a stored run; another guest than the stored one is a warning.
+// replayWorld opens the world of a stored run, with the engine that made it; another guest than the stored one is a
+// warning.
 func (f *courtFlags) replayWorld(ctx context.Context, c *cobra.Command, stored *court.Run) (court.World, func(), error) {
 	if stored.World != "sim" {
-		return f.world(ctx, stored.World)
+		return f.world(ctx, c, stored.World)
 	}
-	file, err := f.guestFile()
+	s, err := f.openSim(ctx, c, cmp.Or(stored.Engine, engine.Wasm), "") // before there were two, it was wasm
 	if err != nil {
 		return nil, nil, err
 	}
-	s, err := court.NewSim(ctx, file, "")
-	if err != nil {
-		return nil, nil, err
-	}
-	s.Command, s.Guest = os.Args[0], f.guest
 	if s.Source() != stored.Guest {
-		fmt.Fprintf(c.ErrOrStderr(), "warning: %s is built from another source than the stored run's guest; the run may differ\n", file)
+		fmt.Fprintf(c.ErrOrStderr(), "warning: %s is built from another source than the stored run's guest; the run may differ\n", s.File())
+	}
+	if stored.TraceVersion != court.TraceVersion {
+		fmt.Fprintf(c.ErrOrStderr(), "warning: the trace of the stored run is of version %d, this simulator's of %d: they differ in any case\n",
+			stored.TraceVersion, court.TraceVersion)
 	}
 	return s, func() { s.Close(context.WithoutCancel(ctx)) }, nil
 }

@@ -32,7 +32,7 @@ EXPERIMENT is a directory, an experiment.txtar, or the name or number of a direc
 			return runOne(c, f, world, one)
 		},
 	}
-	f.add(c, "guest", "cell", "mutant", "out", "json")
+	f.add(c, "guest", "engine", "cell", "mutant", "out", "json")
 	c.Flags().StringVar(&world, "world", "sim", "sim (the simulated OS) or real (processes, sockets, files)")
 	c.Flags().Uint64Var(&seed, "seed", 1, "the seed: in the simulated OS one seed is one execution")
 	return c
@@ -41,7 +41,7 @@ EXPERIMENT is a directory, an experiment.txtar, or the name or number of a direc
 func runOne(c *cobra.Command, f courtFlags, world string, one *court.Case) error {
 	ctx, cancel := interruptible(c)
 	defer cancel()
-	w, closeWorld, err := f.world(ctx, world)
+	w, closeWorld, err := f.world(ctx, c, world)
 	if err != nil {
 		return err
 	}

@@ -17,22 +17,23 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"trialog/netsim/engine"
 	"trialog/netsim/guest"
 	"trialog/netsim/kernel"
 	"trialog/netsim/nemesis"
-	"trialog/netsim/wasi"
 	"trialog/netsim/world"
 )
 
 func init() { commands = append(commands, simCommand) }
 
 type simFlags struct {
-	procs []string
-	seed  uint64
-	plan  string
-	limit time.Duration
-	trace string
-	json  bool
+	engine string
+	procs  []string
+	seed   uint64
+	plan   string
+	limit  time.Duration
+	trace  string
+	json   bool
 }
 
 // simCommand runs any Go program in the simulated operating system.
@@ -42,12 +43,13 @@ func simCommand() *cobra.Command {
 		Use:   "sim PROGRAM",
 		Short: "run any Go program in the simulated operating system",
 		Long: `Run a Go program in the simulated operating system. PROGRAM is a directory or .go file of any module,
-which is built there, a package of the current module, or a .wasm file.
+which is built there, a package of the current module, or a .guest or .wasm file.
 Each --proc starts one process on a host of that name: --proc "NAME: ARGS...".`,
 		Example: `  trialog sim ./netsim/examples/counter --proc "a: serve :7000" --proc "b: add a:7000"`,
 		Args:    cobra.ExactArgs(1),
 		RunE:    func(c *cobra.Command, args []string) error { return runSim(c, args[0], f) },
 	}
+	c.Flags().StringVar(&f.engine, "engine", engine.Auto, engineUsage)
 	c.Flags().StringArrayVar(&f.procs, "proc", nil, `a process, "NAME: ARGS..."; repeat for more (default "a:")`)
 	c.Flags().Uint64Var(&f.seed, "seed", 1, "the seed: one seed is one execution")
 	c.Flags().StringVar(&f.plan, "plan", "", "file with a fault plan")
@@ -64,17 +66,25 @@ func runSim(c *cobra.Command, target string, f simFlags) error {
 	}
 	ctx, cancel := interruptible(c)
 	defer cancel()
-	wasm, err := simGuest(ctx, target)
+	tmp, err := os.MkdirTemp("", "trialog-sim-*")
 	if err != nil {
-		return err
+		return fmt.Errorf("sim: %w", err)
 	}
-	e, err := wasi.NewEngine(ctx, filepath.Join(guest.CacheDir(), "compiled"))
+	defer os.RemoveAll(tmp)
+	chosen, file, err := simGuest(ctx, f.engine, target, tmp)
 	if err != nil {
-		return err
+		return fmt.Errorf("sim: %w", err)
+	}
+	if f.engine == engine.Auto {
+		fmt.Fprintln(c.ErrOrStderr(), chosen)
+	}
+	e, err := engine.Open(ctx, chosen.Name)
+	if err != nil {
+		return fmt.Errorf("sim: %w", err)
 	}
 	defer e.Close(context.WithoutCancel(ctx))
-	if spec.Program, err = e.Compile(ctx, wasm); err != nil {
-		return fmt.Errorf("sim: %s: %w", target, err)
+	if spec.Program, err = e.Load(ctx, file); err != nil {
+		return fmt.Errorf("sim: %w", err)
 	}
 	if f.trace != "" {
 		t, err := os.Create(f.trace)
@@ -91,26 +101,30 @@ func runSim(c *cobra.Command, target string, f simFlags) error {
 	return printSim(c, res, f)
 }
 
-// simGuest reads a .wasm file, or builds a package.
-func simGuest(ctx context.Context, target string) ([]byte, error) {
-	if !strings.HasSuffix(target, ".wasm") {
-		tmp, err := os.MkdirTemp("", "trialog-sim-*")
-		if err != nil {
-			return nil, fmt.Errorf("sim: %w", err)
-		}
-		defer os.RemoveAll(tmp)
-		out := filepath.Join(tmp, "guest.wasm")
-		dir, pkg := programAt(target)
-		if err := guest.Build(ctx, guest.Options{Dir: dir, Package: pkg, Out: out}); err != nil {
-			return nil, err
-		}
-		target = out
+// simGuest finds a guest's file, or builds a package into tmp. What cannot be built for the engine that was chosen is
+// built for wasm, if the choice was free.
+func simGuest(ctx context.Context, name, target, tmp string) (engine.Choice, string, error) {
+	if strings.HasSuffix(target, engine.Suffix(engine.Wasm)) || strings.HasSuffix(target, engine.Suffix(engine.Native)) {
+		c, err := engine.For(name, target)
+		return c, target, err
 	}
-	wasm, err := os.ReadFile(target)
+	c, err := engine.Choose(name, nil)
 	if err != nil {
-		return nil, fmt.Errorf("sim: %w", err)
+		return c, "", err
 	}
-	return wasm, nil
+	file := filepath.Join(tmp, "guest")
+	err = simBuild(ctx, c.Name, target, file)
+	if err != nil && name == engine.Auto && c.Name != engine.Wasm {
+		why, _, _ := strings.Cut(err.Error(), "\n")
+		c = engine.Choice{Name: engine.Wasm, Why: why}
+		err = simBuild(ctx, c.Name, target, file)
+	}
+	return c, file, err
+}
+
+func simBuild(ctx context.Context, name, target, file string) error {
+	dir, pkg := programAt(target)
+	return guest.Build(ctx, guest.Options{Engine: guest.Engine(name), Dir: dir, Package: pkg, Out: file})
 }
 
 // programAt says where and what to build: a directory or a file is built in its own module, whatever the current one is.

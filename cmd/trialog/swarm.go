@@ -39,7 +39,7 @@ line that replays each. With --mutant the search ends at the first conviction.`,
 			return runSwarm(c, f, world, one, span, jobs)
 		},
 	}
-	f.add(c, "guest", "cell", "mutant", "json")
+	f.add(c, "guest", "engine", "cell", "mutant", "json")
 	c.Flags().StringVar(&world, "world", "sim", "sim or real")
 	c.Flags().StringVar(&seeds, "seeds", "1..20", "A..B, both included")
 	c.Flags().IntVar(&jobs, "jobs", 0, "simulated worlds at the same time (default: one for each core)")
@@ -49,7 +49,7 @@ line that replays each. With --mutant the search ends at the first conviction.`,
 func runSwarm(c *cobra.Command, f courtFlags, world string, one *court.Case, span court.Seeds, jobs int) error {
 	ctx, cancel := interruptible(c)
 	defer cancel()
-	w, closeWorld, err := f.world(ctx, world)
+	w, closeWorld, err := f.world(ctx, c, world)
 	if err != nil {
 		return err
 	}

@@ -43,7 +43,7 @@ func trialCommand() *cobra.Command {
 			})
 		},
 	}
-	f.add(c, "guest", "json")
+	f.add(c, "guest", "engine", "json")
 	c.Flags().IntVar(&seeds, "seeds", 0, "seeds of each cell (default: what the experiment says)")
 	return c
 }
@@ -59,7 +59,7 @@ func matrixCommand() *cobra.Command {
 			})
 		},
 	}
-	f.add(c, "guest", "json")
+	f.add(c, "guest", "engine", "json")
 	return c
 }
 
@@ -72,7 +72,7 @@ func withTrial(c *cobra.Command, f *courtFlags, names []string,
 	if err != nil {
 		return err
 	}
-	s, err := f.sim(ctx)
+	s, err := f.sim(ctx, c)
 	if err != nil {
 		return err
 	}

@@ -1,5 +1,5 @@
 // Command sourcehash prints the hash of everything that a build of this module depends on: every Go file that is no
-// test, what is embedded beside them, go.mod and go.sum. The Makefile puts it into bin/trialog and bin/trialog.wasm.
+// test, what is embedded beside them, go.mod and go.sum. The Makefile puts it into bin/trialog and its guests.
 package main
 
 import (
