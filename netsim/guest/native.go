@@ -14,7 +14,6 @@ const (
 	cpuX86    = "internal/cpu/cpu_x86.go"
 	cpuAsm    = "internal/cpu/cpu_x86.s"
 	sysLinux  = "syscall/syscall_linux.go"
-	sysAmd64  = "syscall/syscall_linux_amd64.go"
 	sysAsm    = "syscall/asm_linux_amd64.s"
 	callLinux = "internal/runtime/syscall/linux/syscall_linux.go"
 	callAsm   = "internal/runtime/syscall/linux/asm_linux_amd64.s"
@@ -22,7 +21,7 @@ const (
 
 var nativeEdits = []textEdit{
 	// The page is there before anything else runs.
-	{file: "runtime/runtime1.go", decl: "args", old: "sysargs(c, v)", with: "simInit()\n\tsysargs(c, v)"},
+	{file: "runtime/runtime1.go", decl: "args", old: "sysargs(c, v)", with: "simInit(c, v)\n\tsysargs(c, v)"},
 
 	// One thread, so that nothing runs in parallel: no monitor, no thread of its own for a locked goroutine, no template
 	// thread, one P whatever is asked.
@@ -54,12 +53,10 @@ var nativeEdits = []textEdit{
 	{file: "runtime/sigqueue.go", decl: "signal_recv", old: "notetsleepg(&sig.note, -1)\n\t\t\t\t\tnoteclear(&sig.note)", with: "simSignalWait()"},
 	{file: "runtime/cpuprof.go", decl: "SetCPUProfileRate", with: "return"},
 
-	// Virtual clock. cputicks, time.now and the vDSO are replaced; see the deleted files.
+	// Virtual clock. cputicks and time.now are replaced (see the deleted files), and there is no vDSO.
 	{file: "runtime/time_nofake.go", decl: "nanotime", with: "return simNanotime()"},
 	{file: "runtime/vdso_linux.go", decl: "vdsoauxv", with: "return"},
 	{file: "runtime/asm_amd64.s", old: "TEXT runtime·cputicks(SB)", with: "TEXT runtime·cputicksReal(SB)"},
-	{file: sysAsm, old: "TEXT ·gettimeofday(SB)", with: "TEXT ·gettimeofdayReal(SB)"},
-	{file: sysAmd64, old: "//go:noescape\nfunc gettimeofday(tv *Timeval) (err Errno)\n", with: ""},
 
 	// Seeded entropy.
 	{file: rtLinux, decl: "sysauxv", old: "startupRand = (*[16]byte)(unsafe.Pointer(val))[:]", with: "startupRand = simStartup()"},
@@ -76,8 +73,15 @@ var nativeEdits = []textEdit{
 	{file: callLinux, old: "func Syscall6(num, a1, a2, a3, a4, a5, a6 uintptr) (r1, r2, errno uintptr)\n", with: simSyscall6},
 	{file: sysAsm, old: "TEXT ·rawSyscallNoError(SB)", with: "TEXT ·rawSyscallNoErrorReal(SB)"},
 	{file: sysLinux, old: "func rawSyscallNoError(trap, a1, a2, a3 uintptr) (r1, r2 uintptr)\n", with: simNoError},
+	{file: sysAsm, old: "TEXT ·rawVforkSyscall(SB)", with: "TEXT ·rawVforkSyscallReal(SB)"},
+	{file: sysLinux, old: "func rawVforkSyscall(trap, a1, a2, a3 uintptr) (r1 uintptr, err Errno)\n", with: simVfork},
 	{file: rtAsm, old: "TEXT runtime·exit(SB)", with: "TEXT runtime·exitReal(SB)"},
 	{file: rtAsm, old: "TEXT runtime·write1(SB)", with: "TEXT runtime·write1Real(SB)"},
+	{file: rtAsm, old: "TEXT runtime·gettid(SB)", with: "TEXT runtime·gettidReal(SB)"},
+	{file: rtAsm, old: "TEXT runtime·raise(SB)", with: "TEXT runtime·raiseReal(SB)"},
+	{file: rtAsm, old: "TEXT runtime·raiseproc(SB)", with: "TEXT runtime·raiseprocReal(SB)"},
+	{file: rtLinux, old: "func gettid() uint32\n", with: ""},
+	{file: rtLinux, old: "func raise(sig uint32)\nfunc raiseproc(sig uint32)\n", with: ""},
 	{file: rtStubs, old: "func exit(code int32)\n", with: ""},
 	{file: rtStubs, old: "//go:noescape\nfunc write1(fd uintptr, p unsafe.Pointer, n int32) int32\n", with: ""},
 	{file: rtSignal, decl: "sigtrampgo", old: "\tif sigfwdgo(sig, info, ctx) {\n", with: "\tif simTrap(sig, info, ctx) {\n\t\treturn\n\t}\n\tif sigfwdgo(sig, info, ctx) {\n"},
@@ -110,10 +114,12 @@ func rawSyscallNoError(trap, a1, a2, a3 uintptr) (r1, r2 uintptr) {
 	r1, r2, _ = RawSyscall6(trap, a1, a2, a3, 0, 0, 0)
 	return
 }
+`
 
-//go:nosplit
-func gettimeofday(tv *Timeval) (err Errno) {
-	_, _, err = RawSyscall(SYS_GETTIMEOFDAY, uintptr(unsafe.Pointer(tv)), 0, 0)
+// A guest that starts another program does so with its signals blocked, where no call could be caught.
+const simVfork = `//go:nosplit
+func rawVforkSyscall(trap, a1, a2, a3 uintptr) (r1 uintptr, err Errno) {
+	r1, _, err = RawSyscall6(trap, a1, a2, a3, 0, 0, 0)
 	return
 }
 `

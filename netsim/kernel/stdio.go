@@ -13,6 +13,12 @@ type sink struct {
 // NewSink makes a write-only file whose writes appear in Outputs under this stream name.
 func (k *Kernel) NewSink(stream string) File { return &sink{k: k, stream: stream} }
 
+// IsSink tells whether f was made by NewSink: every write succeeds at once and nothing can be read.
+func IsSink(f File) bool {
+	_, ok := f.(*sink)
+	return ok
+}
+
 func (s *sink) Kind() FileKind                  { return KindChar }
 func (s *sink) Read(*Proc, []byte) (int, Errno) { return 0, EBADF }
 func (s *sink) Ready(Mode) bool                 { return true }

@@ -38,7 +38,8 @@ type Stats struct {
 	Starts  atomic.Int64 // processes
 	StartNs atomic.Int64 // real time from fork to their first call
 	Calls   atomic.Int64 // through the page
-	Polls   atomic.Int64 // of these, epoll_pwait
+	Posted  atomic.Int64 // calls that needed no turn of their own
+	Polls   atomic.Int64 // of Calls, epoll_pwait
 	Empty   atomic.Int64 // polls that returned at once without an event
 }
 
@@ -80,7 +81,13 @@ func (e *Engine) Close() error {
 type Program struct {
 	e    *Engine
 	file string
+	sees []string
+	trap bool
 }
+
+// Sees lists the instructions in the program's code that read the real machine, as "CPUID in FUNCTION". RDTSC and
+// RDTSCP are trapped and read the virtual clock; CPUID cannot be.
+func (pr *Program) Sees() []string { return pr.sees }
 
 // Load checks a file that was built for this engine.
 func (e *Engine) Load(file string) (*Program, error) {
@@ -110,7 +117,11 @@ func (e *Engine) Load(file string) (*Program, error) {
 	if !bytes.Contains(text, []byte(builtFor)) {
 		return nil, fmt.Errorf("native: %s was not built for the simulator (guestbuild -engine native, trialog sim)", file)
 	}
-	return &Program{e: e, file: file}, nil
+	pr := &Program{e: e, file: file}
+	if pr.sees, pr.trap, err = scan(f); err != nil {
+		return nil, fmt.Errorf("native: %s: %w", file, err)
+	}
+	return pr, nil
 }
 
 // builtFor is a text that only a guest's runtime contains.
@@ -167,7 +178,7 @@ func (pr *Program) Main(args, env []string) func(*kernel.Proc) {
 				panic(r)
 			}
 		}()
-		if err := g.start(pr.file, args, env); err != nil {
+		if err := g.start(pr, args, env); err != nil {
 			p.Fail(err)
 			return
 		}

@@ -45,29 +45,37 @@ func epollCtl(g *guest, a *[6]uint64) (uint64, kernel.Errno) {
 	if fd == eventFD {
 		return 0, kernel.OK
 	}
+	return 0, g.control(a[1], fd, g.buf[:g.In[0]])
+}
+
+// control changes the epoll set.
+func (g *guest) control(op uint64, fd int, event []byte) kernel.Errno {
 	f := g.p.File(fd)
 	switch {
 	case f == nil:
-		return 0, kernel.EBADF
+		return kernel.EBADF
 	case f.Kind() == kernel.KindRegular || f.Kind() == kernel.KindDirectory:
-		return 0, kernel.EPERM
+		return kernel.EPERM
 	}
 	g.unwatch(fd)
-	if a[1] == unix.EPOLL_CTL_DEL {
-		return 0, kernel.OK
+	if op == unix.EPOLL_CTL_DEL || len(event) < eventSize {
+		return kernel.OK
 	}
 	// Go tries every call before it waits, so what is ready now is no event. A connection under way is not.
-	w := watch{fd: fd, data: le.Uint64(g.buf[4:])}
+	w := watch{fd: fd, data: le.Uint64(event[4:])}
 	for _, m := range []kernel.Mode{kernel.Readable, kernel.Writable} {
 		if !f.Ready(m) {
 			w.armed |= m
 		}
 	}
 	g.watched = append(g.watched, w)
-	return 0, kernel.OK
+	return kernel.OK
 }
 
 func (g *guest) unwatch(fd int) {
+	if uint(fd) < page.SimFDMax {
+		unset(&g.Dry, fd)
+	}
 	for i := range g.watched {
 		if g.watched[i].fd == fd {
 			g.watched = append(g.watched[:i], g.watched[i+1:]...)
@@ -76,18 +84,30 @@ func (g *guest) unwatch(fd int) {
 	}
 }
 
-// arm makes the next readiness of a descriptor an event.
-func (g *guest) arm(fd int, m kernel.Mode) {
+// arm makes the next readiness of a descriptor an event. It is false if the descriptor is not watched.
+func (g *guest) arm(fd int, m kernel.Mode) bool {
 	for i := range g.watched {
 		if g.watched[i].fd == fd {
 			g.watched[i].armed |= m
-			return
+			return true
 		}
+	}
+	return false
+}
+
+// dry is told that there is nothing more to read: until an event says otherwise the guest need not try.
+func (g *guest) dry(fd int) {
+	if g.arm(fd, kernel.Readable) {
+		set(&g.Dry, fd)
 	}
 }
 
 // rewatch arms everything: what the descriptor stands for has changed.
-func (g *guest) rewatch(fd int) { g.arm(fd, kernel.Readable|kernel.Writable) }
+func (g *guest) rewatch(fd int) {
+	if g.arm(fd, kernel.Readable|kernel.Writable) {
+		unset(&g.Dry, fd)
+	}
+}
 
 const eventSize = 12
 
@@ -135,6 +155,9 @@ func (g *guest) events(watches, limit int) int {
 			}
 			m := kernel.Mode(g.owners[i] & 3)
 			w.armed &^= m
+			if m == kernel.Readable {
+				unset(&g.Dry, w.fd)
+			}
 			if bits |= unix.EPOLLOUT; m == kernel.Readable {
 				bits = bits&^unix.EPOLLOUT | unix.EPOLLIN
 			}

@@ -36,9 +36,13 @@ func (g *guest) out(n uint64) []byte { return g.buf[:min(n, page.SimBufferSize)]
 func fdOf(v uint64) int { return int(int32(v)) }
 
 func read(g *guest, a *[6]uint64) (uint64, kernel.Errno) {
-	n, e := g.p.Read(fdOf(a[0]), g.out(a[2]))
+	fd, b := fdOf(a[0]), g.out(a[2])
+	n, e := g.p.Read(fd, b)
 	if e == kernel.OK {
 		g.Out = uint32(n)
+	}
+	if e == kernel.EAGAIN || 0 < n && n < len(b) {
+		g.dry(fd)
 	}
 	return result(n, e)
 }
@@ -69,6 +73,10 @@ func closeFD(g *guest, a *[6]uint64) (uint64, kernel.Errno) {
 	if fd >= epollFD {
 		return 0, kernel.OK
 	}
+	return 0, g.close(fd)
+}
+
+func (g *guest) close(fd int) kernel.Errno {
 	for i := range g.dirs {
 		if g.dirs[i].fd == fd {
 			g.dirs = append(g.dirs[:i], g.dirs[i+1:]...)
@@ -76,8 +84,12 @@ func closeFD(g *guest, a *[6]uint64) (uint64, kernel.Errno) {
 		}
 	}
 	g.unwatch(fd)
-	delete(g.blocking, fd)
-	return 0, g.p.Close(fd)
+	if uint(fd) < page.SimFDMax {
+		for _, s := range []*page.SimFDSet{&g.Files, &g.Streams, &g.Sinks, &g.Blocking} {
+			unset(s, fd)
+		}
+	}
+	return g.p.Close(fd)
 }
 
 func lseek(g *guest, a *[6]uint64) (uint64, kernel.Errno) {
@@ -192,9 +204,7 @@ func openat(g *guest, a *[6]uint64) (uint64, kernel.Errno) {
 	if g.p.File(fd).Kind() == kernel.KindDirectory {
 		g.dirs = append(g.dirs, openDir{fd: fd, path: name})
 	}
-	if flags&unix.O_NONBLOCK == 0 {
-		g.blocking[fd] = true
-	}
+	g.opened(&g.Files, fd, 0)
 	return uint64(fd), kernel.OK
 }
 
@@ -238,26 +248,13 @@ func getdents(g *guest, a *[6]uint64) (uint64, kernel.Errno) {
 	return uint64(used), kernel.OK
 }
 
-// fcntl knows the status flags. Standard input counts as non-blocking, so that a goroutine and not the process waits.
+// fcntl is what the guest does not answer itself: F_GETFL and F_SETFL.
 func fcntl(g *guest, a *[6]uint64) (uint64, kernel.Errno) {
-	fd := fdOf(a[0])
-	if g.p.File(fd) == nil {
+	if g.p.File(fdOf(a[0])) == nil {
 		return 0, kernel.EBADF
 	}
 	switch a[1] {
-	case unix.F_GETFD, unix.F_SETFD:
-		return 0, kernel.OK
-	case unix.F_GETFL:
-		if g.blocking[fd] {
-			return unix.O_RDWR, kernel.OK
-		}
-		return unix.O_RDWR | unix.O_NONBLOCK, kernel.OK
-	case unix.F_SETFL:
-		if delete(g.blocking, fd); a[2]&unix.O_NONBLOCK == 0 {
-			g.blocking[fd] = true
-		}
-		return 0, kernel.OK
-	case unix.F_SETLK, unix.F_SETLKW, unix.F_GETLK, unix.F_OFD_SETLK:
+	case unix.F_GETFD, unix.F_SETFD, unix.F_SETLK, unix.F_SETLKW, unix.F_GETLK, unix.F_OFD_SETLK:
 		return 0, kernel.OK
 	}
 	return 0, kernel.EINVAL

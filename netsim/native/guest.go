@@ -25,18 +25,18 @@ type guest struct {
 	pid     int
 	running bool
 
-	blocking map[int]bool // descriptors without O_NONBLOCK
-	dirs     []openDir
-	watched  []watch // the epoll set, in the order of registration
-	subs     []kernel.Poll
-	owners   []int   // which watched, or token (negative), a sub belongs to
-	tokens   []int32 // calls whose ends the guest waits for
-	refused  map[uint64]bool
-	epolls   int
+	dirs    []openDir
+	watched []watch // the epoll set, in the order of registration
+	subs    []kernel.Poll
+	owners  []int   // which watched a sub belongs to, and the mode
+	tokens  []int32 // calls whose ends the guest waits for
+	refused map[uint64]bool
+	epolls  int
 }
 
 // start forks the process and waits until it has taken over its page.
-func (g *guest) start(file string, args, env []string) error {
+func (g *guest) start(pr *Program, args, env []string) error {
+	file := pr.file
 	var seed [40]byte
 	g.p.Entropy(seed[:])
 	began := time.Now()
@@ -48,19 +48,23 @@ func (g *guest) start(file string, args, env []string) error {
 	s.Magic, s.Version, s.Pid = page.SimMagic, page.SimVersion, firstPid
 	s.StartupRand = [2]uint64{le.Uint64(seed[:]), le.Uint64(seed[8:])}
 	s.Order, s.CPUHide = le.Uint64(seed[16:]), g.e.hide
+	if pr.trap {
+		s.TrapTSC = 1
+	}
+	g.inherit()
 	s.FilterLen = uint32(copy(s.Filter[:], g.e.filter))
 	g.clock()
 	s.Turn = page.SimGuest
 	null := g.e.null.Fd()
 	g.pid, err = syscall.ForkExec(file, args, &syscall.ProcAttr{
 		Dir: "/", Env: append([]string{}, env...), Files: []uintptr{null, null, null, s.f.Fd()},
-		Sys: &syscall.SysProcAttr{Pdeathsig: syscall.SIGKILL},
+		Sys: &syscall.SysProcAttr{Pdeathsig: syscall.SIGKILL, Setpgid: true}, // whatever a terminal sends is not for guests
 	})
 	if err != nil {
 		return fmt.Errorf("native: start %s: %w", file, err)
 	}
 	g.running = true
-	g.blocking, g.refused = map[int]bool{1: true, 2: true}, map[uint64]bool{}
+	g.refused = map[uint64]bool{}
 	for _, x := range []struct {
 		what  int
 		limit uint64
@@ -81,6 +85,39 @@ func (g *guest) start(file string, args, env []string) error {
 	g.serve()
 	g.shared.resume()
 	return nil
+}
+
+// inheritedMax is the end of the descriptors that a process may start with.
+const inheritedMax = 64
+
+// inherit describes the descriptors that the process starts with. Standard input counts as non-blocking, so that a
+// goroutine and not the process waits for it.
+func (g *guest) inherit() {
+	for fd := range inheritedMax {
+		switch f := g.p.File(fd); {
+		case f == nil:
+		case kernel.IsSink(f):
+			set(&g.Sinks, fd)
+			set(&g.Blocking, fd)
+		case f.Kind() == kernel.KindChar:
+			set(&g.Streams, fd)
+		case f.Kind() == kernel.KindDirectory:
+			set(&g.Files, fd)
+			set(&g.Blocking, fd)
+		}
+	}
+}
+
+func set(s *page.SimFDSet, fd int)     { s[fd/64] |= 1 << (fd % 64) }
+func unset(s *page.SimFDSet, fd int)   { s[fd/64] &^= 1 << (fd % 64) }
+func in(s *page.SimFDSet, fd int) bool { return uint(fd) < page.SimFDMax && s[fd/64]>>(fd%64)&1 != 0 }
+
+// opened describes a new descriptor. O_NONBLOCK, SOCK_NONBLOCK and the flag of pipe2 are one bit.
+func (g *guest) opened(kind *page.SimFDSet, fd int, flags uint64) {
+	set(kind, fd)
+	if flags&unix.O_NONBLOCK == 0 {
+		set(&g.Blocking, fd)
+	}
 }
 
 // firstPid is what getpid answers: a process cannot tell its lives apart by it.

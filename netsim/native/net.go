@@ -40,15 +40,10 @@ func socket(g *guest, a *[6]uint64) (uint64, kernel.Errno) {
 		return 0, eafnosup
 	}
 	fd, e := g.p.Socket()
-	g.newFD(fd, e, a[1])
-	return result(fd, e)
-}
-
-// newFD notes the mode of a new descriptor. O_NONBLOCK and SOCK_NONBLOCK are one bit.
-func (g *guest) newFD(fd int, e kernel.Errno, flags uint64) {
-	if e == kernel.OK && flags&unix.O_NONBLOCK == 0 {
-		g.blocking[fd] = true
+	if e == kernel.OK {
+		g.opened(&g.Streams, fd, a[1])
 	}
+	return result(fd, e)
 }
 
 func bind(g *guest, a *[6]uint64) (uint64, kernel.Errno) {
@@ -74,7 +69,7 @@ func connect(g *guest, a *[6]uint64) (uint64, kernel.Errno) {
 	}
 	e = g.p.Connect(fd, to)
 	g.rewatch(fd)
-	if e == kernel.EINPROGRESS && g.blocking[fd] {
+	if e == kernel.EINPROGRESS && in(&g.Blocking, fd) {
 		g.p.PollWait(append(g.subs[:0], g.p.PollOn(int32(fd), kernel.Writable)), -1)
 		e = g.p.SocketError(fd)
 	}
@@ -90,7 +85,7 @@ func accept(g *guest, a *[6]uint64) (uint64, kernel.Errno) {
 	if g.Num == unix.SYS_ACCEPT {
 		flags = 0
 	}
-	g.newFD(fd, e, flags)
+	g.opened(&g.Streams, fd, flags)
 	if s, ok := g.p.File(fd).(kernel.Socket); ok {
 		g.putAddress(s.RemoteAddr())
 	}
@@ -164,8 +159,8 @@ func pipe(g *guest, a *[6]uint64) (uint64, kernel.Errno) {
 	if g.Num == unix.SYS_PIPE {
 		flags = 0
 	}
-	g.newFD(r, e, flags)
-	g.newFD(w, e, flags)
+	g.opened(&g.Streams, r, flags)
+	g.opened(&g.Streams, w, flags)
 	le.PutUint32(g.buf, uint32(r))
 	le.PutUint32(g.buf[4:], uint32(w))
 	g.Out = 8

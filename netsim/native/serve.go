@@ -22,7 +22,9 @@ func result[T int | int64](v T, e kernel.Errno) (uint64, kernel.Errno) {
 // serve makes the call that stands in the page.
 func (g *guest) serve() {
 	g.e.stats.Calls.Add(1)
-	g.p.Advance(g.Now)
+	now := g.Now
+	g.servePosted()
+	g.p.Advance(now)
 	nr := g.Num
 	var h handler
 	if nr < uint64(len(handlers)) {
@@ -73,7 +75,7 @@ func (g *guest) wait(nr uint64, fd int) bool {
 	if nr == unix.SYS_WRITE || nr == unix.SYS_SENDTO {
 		mode = kernel.Writable
 	}
-	if !g.blocking[fd] {
+	if !in(&g.Blocking, fd) {
 		g.arm(fd, mode)
 		return false
 	}
@@ -113,7 +115,7 @@ var handlers = [512]handler{
 	// The standard library tries these first and has another way.
 	unix.SYS_COPY_FILE_RANGE: quiet, unix.SYS_SENDFILE: quiet, unix.SYS_SPLICE: invalid, unix.SYS_STATX: quiet, unix.SYS_OPENAT2: quiet,
 	unix.SYS_PIDFD_OPEN: quiet, unix.SYS_PIDFD_SEND_SIGNAL: quiet, unix.SYS_FALLOCATE: unsupported,
-	unix.SYS_MMAP: mmapFile,
+	unix.SYS_MMAP: mmapRefused, unix.SYS_MPROTECT: mmapRefused,
 }
 
 func constant(v uint64) handler {
@@ -147,7 +149,13 @@ func refuse(g *guest, _ *[6]uint64) (uint64, kernel.Errno) {
 	return 0, kernel.ENOSYS
 }
 
-func mmapFile(g *guest, _ *[6]uint64) (uint64, kernel.Errno) {
+// mmapRefused is for files, whose mapped bytes could change unseen, and for code that was not there when the program was
+// scanned. Anonymous memory never comes here.
+func mmapRefused(g *guest, a *[6]uint64) (uint64, kernel.Errno) {
+	if a[2]&unix.PROT_EXEC != 0 {
+		g.say("executable memory is not served: EACCES")
+		return 0, kernel.EACCES
+	}
 	g.say("mmap of a file is not served: what a process writes to mapped memory could not be seen; ENODEV")
 	return 0, enodev
 }

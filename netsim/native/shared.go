@@ -19,7 +19,8 @@ type shared struct {
 	f   *os.File
 	mem []byte
 	*page.SimPage
-	buf []byte
+	buf  []byte // operands and results
+	post []byte // posted calls
 }
 
 func newShared() (*shared, error) {
@@ -37,7 +38,11 @@ func newShared() (*shared, error) {
 		f.Close()
 		return nil, fmt.Errorf("native: mmap: %w", err)
 	}
-	return &shared{f: f, mem: mem, SimPage: (*page.SimPage)(unsafe.Pointer(&mem[0])), buf: mem[page.SimHeaderSize:]}, nil
+	return &shared{
+		f: f, mem: mem, SimPage: (*page.SimPage)(unsafe.Pointer(&mem[0])),
+		buf:  mem[page.SimHeaderSize : page.SimHeaderSize+page.SimBufferSize],
+		post: mem[page.SimHeaderSize+page.SimBufferSize:],
+	}, nil
 }
 
 func (s *shared) free() error {

@@ -12,13 +12,19 @@ const (
 	SimVersion = 1
 )
 
-// Sizes in bytes. The header is followed by the buffer that operands and results pass through: a transfer of more
-// is cut short, as read(2) and write(2) may.
+// Sizes in bytes. The header is followed by the buffer that operands and results pass through (a transfer of more is
+// cut short, as read(2) and write(2) may), and by the calls that were posted.
 const (
 	SimHeaderSize = 16 << 10
 	SimBufferSize = 1 << 20
-	SimSize       = SimHeaderSize + SimBufferSize
+	SimPostSize   = 256 << 10
+	SimSize       = SimHeaderSize + SimBufferSize + SimPostSize
 )
+
+// SimFDMax bounds the descriptors that have bits; SimFDSet is a set of them.
+const SimFDMax = 4096
+
+type SimFDSet [SimFDMax / 64]uint64
 
 // Where a guest finds its page when it starts, and the room for its system-call filter.
 const (
@@ -58,6 +64,18 @@ type SimPage struct {
 	DoneCount uint32
 	Done      [SimDoneMax]int32 // tokens of calls that have ended
 
+	// Posted calls: those whose answer the guest knows (close, epoll_ctl, writing to a standard stream or a sink). They
+	// stand behind the buffer, each a SimPosted with its operand, and are made before the next call.
+	Posted uint32 // bytes
+	_      uint32
+
+	// What the guest knows of its descriptors without asking.
+	Files    SimFDSet // of the disk
+	Streams  SimFDSet // sockets, pipes, standard input
+	Sinks    SimFDSet // written to without an answer
+	Blocking SimFDSet // without O_NONBLOCK
+	Dry      SimFDSet // nothing to read until an event says so; only watched streams
+
 	// Set before the guest starts.
 	Pid         uint64
 	StartupRand [2]uint64 // what AT_RANDOM holds elsewhere
@@ -65,8 +83,16 @@ type SimPage struct {
 	CPUHide     uint32    // features of CPUID leaf 1 (ECX) to hide, for tests
 	StartErrno  uint32
 	FilterLen   uint32
-	_           uint32
+	TrapTSC     uint32               // 1: the guest's code may contain RDTSC
 	Filter      [SimFilterMax]uint64 // seccomp program
+}
+
+// SimPosted begins a posted call.
+type SimPosted struct {
+	Now  int64 // the guest's clock when it was made
+	Num  uint32
+	Len  uint32 // bytes of the operand, which follow, rounded up to 8
+	Args [3]uint64
 }
 
 // Values of Turn.

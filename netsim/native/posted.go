@@ -1,0 +1,58 @@
+//go:build linux && amd64
+
+package native
+
+import (
+	"unsafe"
+
+	"golang.org/x/sys/unix"
+
+	"trialog/netsim/kernel"
+	"trialog/netsim/native/page"
+)
+
+const postedHead = int(unsafe.Sizeof(page.SimPosted{}))
+
+// servePosted makes the calls that the guest posted since the last one, in their order. The guest ran on since, but only in its
+// own memory: whatever happens to it in one of these calls, nobody has seen what it did after it.
+func (g *guest) servePosted() {
+	all := g.post[:min(int(g.Posted), len(g.post))]
+	g.Posted = 0
+	for at := 0; at < len(all); {
+		if len(all)-at < postedHead {
+			g.damaged()
+		}
+		e := (*page.SimPosted)(unsafe.Pointer(&all[at]))
+		at += postedHead
+		if int(e.Len) > len(all)-at {
+			g.damaged()
+		}
+		data := all[at : at+int(e.Len)]
+		at += (int(e.Len) + 7) &^ 7
+		g.e.stats.Posted.Add(1)
+		g.p.Advance(e.Now)
+		g.makePosted(e, data)
+	}
+}
+
+func (g *guest) makePosted(e *page.SimPosted, data []byte) {
+	switch fd := fdOf(e.Args[0]); e.Num {
+	case unix.SYS_WRITE:
+		if _, err := g.p.Write(fd, data); err != kernel.OK && !g.refused[uint64(e.Num)] {
+			g.refused[uint64(e.Num)] = true
+			g.say("what is written to descriptor %d is lost: %v", fd, err)
+		}
+	case unix.SYS_CLOSE:
+		g.close(fd)
+	case unix.SYS_EPOLL_CTL:
+		g.control(e.Args[1], fdOf(e.Args[2]), data)
+	default:
+		g.damaged()
+	}
+}
+
+// damaged ends a guest that wrote over its page.
+func (g *guest) damaged() {
+	g.p.Crash("netsim: guest damaged the page that it shares with the simulator")
+	panic(unwound{})
+}

@@ -1,0 +1,92 @@
+//go:build linux && amd64
+
+package native
+
+import (
+	"bytes"
+	"debug/elf"
+	"debug/gosym"
+	"fmt"
+	"slices"
+	"strings"
+
+	"golang.org/x/arch/x86/x86asm"
+)
+
+// The instructions that read the machine without asking anybody. Trapping RDTSC costs the processor a serialising
+// write for each switch between a guest that traps and a kernel that does not (in a virtual machine an exit to the
+// hypervisor, several times what the switch itself costs). The Go compiler never emits it. So the code is searched once,
+// and a guest that cannot read the time-stamp counter runs without the trap. Code cannot change later: the filter
+// refuses executable mappings.
+var machineReads = []struct {
+	name string
+	code []byte
+	op   x86asm.Op
+}{
+	{"RDTSC", []byte{0x0f, 0x31}, x86asm.RDTSC},
+	{"RDTSCP", []byte{0x0f, 0x01, 0xf9}, x86asm.RDTSCP},
+	{"CPUID", []byte{0x0f, 0xa2}, x86asm.CPUID},
+}
+
+// own are the functions of the runtime that look at the processor before or for the baseline.
+var own = []string{"_rt0_amd64", "runtime.rt0_go", "runtime.simCPUID1", "internal/cpu.cpuidReal", "internal/cpu.getGOAMD64level"}
+
+// scan searches the program's code. sees lists what it found, as "CPUID in FUNCTION"; trap tells that some of it may read the
+// time-stamp counter.
+func scan(f *elf.File) (sees []string, trap bool, err error) {
+	text, pcln := f.Section(".text"), f.Section(".gopclntab")
+	if text == nil || pcln == nil {
+		return nil, false, fmt.Errorf("no .text or .gopclntab section: not a Go program")
+	}
+	code, err := text.Data()
+	if err != nil {
+		return nil, false, err
+	}
+	table, err := pcln.Data()
+	if err != nil {
+		return nil, false, err
+	}
+	symbols, err := gosym.NewTable(nil, gosym.NewLineTable(table, text.Addr))
+	if err != nil {
+		return nil, false, err
+	}
+	for _, m := range machineReads {
+		for at := 0; ; at++ {
+			i := bytes.Index(code[at:], m.code)
+			if i < 0 {
+				break
+			}
+			at += i
+			where := "unnamed code"
+			fn := symbols.PCToFunc(text.Addr + uint64(at))
+			if fn != nil {
+				where = strings.TrimSuffix(fn.Name, ".abi0")
+			}
+			if slices.Contains(own, where) || fn != nil && !executes(code, int(fn.Entry-text.Addr), at, m.op) {
+				continue
+			}
+			trap = trap || m.op != x86asm.CPUID
+			if s := m.name + " in " + where; !slices.Contains(sees, s) {
+				sees = append(sees, s)
+			}
+		}
+	}
+	return sees, trap, nil
+}
+
+// executes decodes a function from its start and tells whether op begins at a position, or may: what the decoder does
+// not know (vector extensions) counts as yes.
+func executes(code []byte, from, at int, op x86asm.Op) bool {
+	for from < at {
+		inst, err := x86asm.Decode(code[from:min(len(code), from+15)], 64)
+		if err != nil || inst.Len == 0 {
+			return true
+		}
+		from += inst.Len
+	}
+	if from > at {
+		return false
+	}
+	inst, err := x86asm.Decode(code[from:min(len(code), from+15)], 64)
+	return err != nil || inst.Op == op
+}
