@@ -11,6 +11,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"trialog/cmd/trialog/cli"
 	"trialog/core/broker"
 	"trialog/core/config"
 )
@@ -92,7 +93,7 @@ func runBroker(c *cobra.Command, cfg *config.Broker, asJSON bool, stop <-chan st
 	}
 	limitMemory()
 	if err := b.Start(); err != nil {
-		return exitWith(exitFailed, err)
+		return cli.Exit(cli.Failed, err)
 	}
 	if asJSON {
 		json.NewEncoder(c.OutOrStdout()).Encode(map[string]any{"node": cfg.NodeID, "listening": b.Addr().String()})
@@ -118,12 +119,12 @@ func awaitStop(stopped <-chan error, stop <-chan string) error {
 		select {
 		case err := <-stopped:
 			if err != nil {
-				return exitWith(exitFailed, err)
+				return cli.Exit(cli.Failed, err)
 			}
 			return nil
 		case why := <-stop:
 			if time.Since(began) >= sameSignal {
-				return exitWith(exitFailed, fmt.Errorf("broker: ended by a second signal (%s) before it had stopped", why))
+				return cli.Exit(cli.Failed, fmt.Errorf("broker: ended by a second signal (%s) before it had stopped", why))
 			}
 		}
 	}

@@ -13,6 +13,7 @@ import (
 	"github.com/spf13/pflag"
 
 	"trialog/checker/workload"
+	"trialog/cmd/trialog/cli"
 )
 
 // exitNotDrained is the exit code of `trialog client` when its history must not be judged by what is missing from it.
@@ -66,7 +67,7 @@ func runClient(c *cobra.Command, cfg workload.Config) error {
 	}
 	summary, err := workload.Run(c.Context(), cfg, out, monotonicNs)
 	if errors.Is(err, workload.ErrNotDrained) {
-		err = exitWith(exitNotDrained, err)
+		err = cli.Exit(exitNotDrained, err)
 	}
 	if summary != "" {
 		fmt.Fprintf(c.ErrOrStderr(), "%s: %s\n", cfg.Name, summary)

@@ -1,15 +1,14 @@
 package main
 
 import (
-	"encoding/json"
 	"fmt"
-	"io"
 	"os"
 	"time"
 
 	"github.com/spf13/cobra"
 	"golang.org/x/term"
 
+	"trialog/cmd/trialog/cli"
 	"trialog/core/client"
 )
 
@@ -57,16 +56,9 @@ func outcome(err error) error {
 		return nil
 	}
 	if client.OutcomeOf(err) == client.Unknown {
-		return exitWith(exitUnknown, err)
+		return cli.Exit(cli.Unknown, err)
 	}
-	return exitWith(exitFailed, err)
-}
-
-// printJSON prints one object on a line.
-func printJSON(w io.Writer, v any) error {
-	enc := json.NewEncoder(w)
-	enc.SetEscapeHTML(false)
-	return enc.Encode(v)
+	return cli.Exit(cli.Failed, err)
 }
 
 // progress shows a count on a terminal, from the second second on.

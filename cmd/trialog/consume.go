@@ -11,6 +11,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"trialog/cmd/trialog/cli"
 	"trialog/core/client"
 )
 
@@ -155,7 +156,7 @@ func (r *reader) read(ctx context.Context, topic string) error {
 			switch {
 			case err != nil:
 				r.out.Flush()
-				return exitWith(exitFailed, err)
+				return cli.Exit(cli.Failed, err)
 			case f.Err == nil:
 				answered = time.Now()
 			case fatal(f.Err) || time.Since(answered) > r.f.timeout:
@@ -168,7 +169,7 @@ func (r *reader) read(ctx context.Context, topic string) error {
 			}
 		}
 		if err := r.out.Flush(); err != nil {
-			return exitWith(exitFailed, fmt.Errorf("consume: stdout: %w", err))
+			return cli.Exit(cli.Failed, fmt.Errorf("consume: stdout: %w", err))
 		}
 	}
 	return nil
@@ -198,7 +199,7 @@ func (r *reader) print(f *client.Fetched) error {
 		r.printed++
 		r.progress.show(r.printed)
 		if r.f.json {
-			printJSON(r.out, consumedJSON(f, rec))
+			cli.PrintJSON(r.out, consumedJSON(f, rec))
 			continue
 		}
 		if r.f.separator != "" {

@@ -12,6 +12,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"trialog/cmd/trialog/cli"
 	"trialog/core/client"
 	"trialog/core/kafka"
 )
@@ -199,7 +200,7 @@ func (s *sender) end(partition int32, records int, r client.Result) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if s.f.json {
-		printJSON(s.c.OutOrStdout(), producedJSON(s.topic, partition, records, r))
+		cli.PrintJSON(s.c.OutOrStdout(), producedJSON(s.topic, partition, records, r))
 	}
 	if r.Err == nil {
 		s.sent += int64(records)

@@ -7,6 +7,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"trialog/cmd/trialog/cli"
 	"trialog/core/client"
 )
 
@@ -19,7 +20,7 @@ func topicCommand() *cobra.Command {
 		Args:  cobra.NoArgs,
 		RunE: func(c *cobra.Command, _ []string) error {
 			c.Help()
-			return exitWith(exitUsage, nil)
+			return cli.Exit(cli.Usage, nil)
 		},
 	}
 	c.AddCommand(topicCreate(), topicList(), topicDescribe(), topicDelete())
@@ -68,7 +69,7 @@ func topicList() *cobra.Command {
 		}
 		for i := range cluster.Topics {
 			if f.json {
-				printJSON(c.OutOrStdout(), topicView(&cluster.Topics[i]))
+				cli.PrintJSON(c.OutOrStdout(), topicView(&cluster.Topics[i]))
 				continue
 			}
 			fmt.Fprintln(c.OutOrStdout(), cluster.Topics[i].Name)
@@ -100,7 +101,7 @@ func topicDelete() *cobra.Command {
 			return outcome(err)
 		}
 		if f.json {
-			return printJSON(c.OutOrStdout(), map[string]string{"deleted": args[0]})
+			return cli.PrintJSON(c.OutOrStdout(), map[string]string{"deleted": args[0]})
 		}
 		return nil
 	})
@@ -144,7 +145,7 @@ func describe(c *cobra.Command, cl *client.Client, name string) (jsonTopic, erro
 		return jsonTopic{}, outcome(err)
 	}
 	if len(cluster.Topics) != 1 {
-		return jsonTopic{}, exitWith(exitFailed, fmt.Errorf("topic %s: the broker answered about %d topics", name, len(cluster.Topics)))
+		return jsonTopic{}, cli.Exit(cli.Failed, fmt.Errorf("topic %s: the broker answered about %d topics", name, len(cluster.Topics)))
 	}
 	v := topicView(&cluster.Topics[0])
 	for i := range v.Partitions {
@@ -167,7 +168,7 @@ func describeJSON(c *cobra.Command, cl *client.Client, name string) error {
 	if err != nil {
 		return err
 	}
-	return printJSON(c.OutOrStdout(), v)
+	return cli.PrintJSON(c.OutOrStdout(), v)
 }
 
 func describeTable(c *cobra.Command, cl *client.Client, name string) error {

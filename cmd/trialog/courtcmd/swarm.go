@@ -1,6 +1,4 @@
-//go:build !guest
-
-package main
+package courtcmd
 
 import (
 	"encoding/json"
@@ -12,10 +10,7 @@ import (
 	"trialog/checker/court"
 )
 
-func init() { commands = append(commands, swarmCommand) }
-
-func swarmCommand() *cobra.Command {
-	var f courtFlags
+func swarmCommand(f courtFlags) *cobra.Command {
 	var seeds, world string
 	var jobs int
 	c := &cobra.Command{

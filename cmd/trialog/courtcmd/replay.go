@@ -1,6 +1,4 @@
-//go:build !guest
-
-package main
+package courtcmd
 
 import (
 	"cmp"
@@ -13,13 +11,11 @@ import (
 	"github.com/spf13/cobra"
 
 	"trialog/checker/court"
+	"trialog/cmd/trialog/cli"
 	"trialog/netsim/engine"
 )
 
-func init() { commands = append(commands, replayCommand) }
-
-func replayCommand() *cobra.Command {
-	var f courtFlags
+func replayCommand(f courtFlags) *cobra.Command {
 	var until string
 	c := &cobra.Command{
 		Use:   "replay RUN_DIR",
@@ -69,13 +65,13 @@ func runReplay(c *cobra.Command, f courtFlags, dir, until string) error {
 	}
 	if now.TraceHash == stored.TraceHash {
 		if what := court.Altered(stored, now); what != "" {
-			return exitWith(exitUsage, fmt.Errorf("replay: trace %s as stored, but %s", now.TraceHash, what))
+			return cli.Exit(cli.Usage, fmt.Errorf("replay: trace %s as stored, but %s", now.TraceHash, what))
 		}
 		fmt.Fprintf(out, "trace %s, as stored\n", now.TraceHash)
 		return exitAs(now.Result)
 	}
 	why, err := diverged(ctx, s, again, stored, now)
-	return exitWith(exitUsage, errors.Join(errors.New(why), err))
+	return cli.Exit(cli.Usage, errors.Join(errors.New(why), err))
 }
 
 // replayWorld opens the world of a stored run, with the engine that made it; another guest than the stored one is a

@@ -1,6 +1,4 @@
-//go:build !guest
-
-package main
+package courtcmd
 
 import (
 	"fmt"
@@ -14,12 +12,10 @@ import (
 
 	"trialog/checker/court"
 	"trialog/checker/court/experiment"
+	"trialog/cmd/trialog/cli"
 )
 
-func init() { commands = append(commands, listCommand) }
-
-func listCommand() *cobra.Command {
-	var f courtFlags
+func listCommand(f courtFlags) *cobra.Command {
 	var runs string
 	c := &cobra.Command{
 		Use:   "list",
@@ -32,7 +28,7 @@ func listCommand() *cobra.Command {
 			}
 			last := lastVerdicts(runs)
 			if f.json {
-				return printJSON(c.OutOrStdout(), listJSON(all, last))
+				return cli.PrintJSON(c.OutOrStdout(), listJSON(all, last))
 			}
 			return printList(c.OutOrStdout(), all, last)
 		},

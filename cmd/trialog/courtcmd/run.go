@@ -1,6 +1,4 @@
-//go:build !guest
-
-package main
+package courtcmd
 
 import (
 	"fmt"
@@ -8,12 +6,10 @@ import (
 	"github.com/spf13/cobra"
 
 	"trialog/checker/court"
+	"trialog/cmd/trialog/cli"
 )
 
-func init() { commands = append(commands, runCommand) }
-
-func runCommand() *cobra.Command {
-	var f courtFlags
+func runCommand(f courtFlags) *cobra.Command {
 	var world string
 	var seed uint64
 	c := &cobra.Command{
@@ -54,7 +50,7 @@ func runOne(c *cobra.Command, f courtFlags, world string, one *court.Case) error
 		return err
 	}
 	if f.json {
-		err = printJSON(c.OutOrStdout(), r)
+		err = cli.PrintJSON(c.OutOrStdout(), r)
 	} else {
 		err = printRun(c, r)
 	}

@@ -1,6 +1,4 @@
-//go:build !guest
-
-package main
+package courtcmd
 
 import (
 	"context"
@@ -11,12 +9,10 @@ import (
 
 	"trialog/checker/court"
 	"trialog/checker/court/experiment"
+	"trialog/cmd/trialog/cli"
 )
 
-func init() { commands = append(commands, trialCommand, matrixCommand) }
-
-func trialCommand() *cobra.Command {
-	var f courtFlags
+func trialCommand(f courtFlags) *cobra.Command {
 	var seeds int
 	c := &cobra.Command{
 		Use:   "trial [EXPERIMENT...]",
@@ -26,7 +22,7 @@ func trialCommand() *cobra.Command {
 				return fmt.Errorf("trial: --seeds %d is negative", seeds)
 			}
 			return withTrial(c, &f, args, func(ctx context.Context, t *court.Trial, e *experiment.Experiment, rep *court.Report) error {
-				r, err := realWorld()
+				r, err := f.realWorld()
 				if err != nil {
 					return err
 				}
@@ -48,8 +44,7 @@ func trialCommand() *cobra.Command {
 	return c
 }
 
-func matrixCommand() *cobra.Command {
-	var f courtFlags
+func matrixCommand(f courtFlags) *cobra.Command {
 	c := &cobra.Command{
 		Use:   "matrix [EXPERIMENT...]",
 		Short: "every mutant before every judge, and the sound program under the same seed",
@@ -85,7 +80,7 @@ func withTrial(c *cobra.Command, f *courtFlags, names []string,
 		}
 	}
 	if f.json {
-		err = printJSON(c.OutOrStdout(), rep)
+		err = cli.PrintJSON(c.OutOrStdout(), rep)
 	} else {
 		_, err = fmt.Fprint(c.OutOrStdout(), rep)
 	}

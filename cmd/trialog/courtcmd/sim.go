@@ -1,6 +1,4 @@
-//go:build !guest
-
-package main
+package courtcmd
 
 import (
 	"cmp"
@@ -23,8 +21,6 @@ import (
 	"trialog/netsim/nemesis"
 	"trialog/netsim/world"
 )
-
-func init() { commands = append(commands, simCommand) }
 
 type simFlags struct {
 	engine string

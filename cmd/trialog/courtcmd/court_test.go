@@ -1,6 +1,4 @@
-//go:build !guest
-
-package main
+package courtcmd
 
 import (
 	"testing"
@@ -35,7 +33,7 @@ func TestUnknownMutantIsRefused(t *testing.T) {
 // An empty name would match every experiment.
 func TestExperimentWithoutAName(t *testing.T) {
 	for _, name := range []string{"", " "} {
-		_, err := (&courtFlags{root: "../../experiments"}).load(name)
+		_, err := (&courtFlags{root: "../../../experiments"}).load(name)
 		require.EqualError(t, err, "the experiment's name is empty: trialog list names the experiments")
 	}
 }

@@ -1,6 +1,4 @@
-//go:build !guest
-
-package main
+package courtcmd
 
 import (
 	"cmp"
@@ -18,6 +16,7 @@ import (
 
 	"trialog/checker/court"
 	"trialog/checker/court/experiment"
+	"trialog/cmd/trialog/cli"
 	"trialog/core/broker"
 	"trialog/core/config"
 	"trialog/netsim/engine"
@@ -25,6 +24,8 @@ import (
 
 // courtFlags are what the commands of the court have in common.
 type courtFlags struct {
+	source string // of this program
+
 	root   string
 	guest  string
 	engine string
@@ -135,8 +136,8 @@ func knownRules(list string) ([]string, error) {
 }
 
 // builtFrom is the hash of the source that this program was built from.
-func builtFrom() (string, error) {
-	hash := strings.TrimPrefix(source, court.SourceMark)
+func (f *courtFlags) builtFrom() (string, error) {
+	hash := strings.TrimPrefix(f.source, court.SourceMark)
 	if hash == "" || hash == "unknown" {
 		return "", errors.New("this program does not know its source, so it cannot tell whether the guest is of the same: build both with make build")
 	}
@@ -151,7 +152,7 @@ func (f *courtFlags) sim(ctx context.Context, c *cobra.Command) (*court.Sim, err
 	if err := engine.Check(f.engine); err != nil {
 		return nil, err
 	}
-	hash, err := builtFrom()
+	hash, err := f.builtFrom()
 	if err != nil {
 		return nil, err
 	}
@@ -186,18 +187,18 @@ func (f *courtFlags) world(ctx context.Context, c *cobra.Command, name string) (
 		if cmp.Or(f.engine, engine.Auto) != engine.Auto {
 			return nil, nil, fmt.Errorf("--engine %s: real processes run on no engine", f.engine)
 		}
-		r, err := realWorld()
+		r, err := f.realWorld()
 		return r, func() {}, err
 	}
 	return nil, nil, fmt.Errorf("no world %q: it is sim or real", name)
 }
 
-func realWorld() (*court.Real, error) {
+func (f *courtFlags) realWorld() (*court.Real, error) {
 	exe, err := os.Executable()
 	if err != nil {
 		return nil, err
 	}
-	return &court.Real{Binary: exe, Command: os.Args[0], Source: strings.TrimPrefix(source, court.SourceMark), Scale: court.RealScale}, nil
+	return &court.Real{Binary: exe, Command: os.Args[0], Source: strings.TrimPrefix(f.source, court.SourceMark), Scale: court.RealScale}, nil
 }
 
 // interruptible ends the context when somebody asks to stop, so that no process and no temporary directory is left.
@@ -215,8 +216,8 @@ func (f *courtFlags) runDir(r *court.Run) string {
 
 // exitAs ends the command with the code of a result.
 func exitAs(r court.Result) error {
-	if code := court.ExitCode(r); code != exitOK {
-		return exitWith(code, nil)
+	if code := court.ExitCode(r); code != cli.OK {
+		return cli.Exit(code, nil)
 	}
 	return nil
 }

@@ -1,6 +1,4 @@
-//go:build !guest
-
-package main
+package courtcmd
 
 import (
 	"fmt"
@@ -10,10 +8,9 @@ import (
 
 	"trialog/checker/history"
 	"trialog/checker/oracle"
+	"trialog/cmd/trialog/cli"
 	"trialog/core/event"
 )
-
-func init() { commands = append(commands, checkCommand) }
 
 type checkFlags struct {
 	promises string
@@ -48,7 +45,7 @@ func runCheck(c *cobra.Command, f checkFlags, files []string) error {
 	}
 	v := oracle.Judge(in)
 	if f.json {
-		err = printJSON(c.OutOrStdout(), v)
+		err = cli.PrintJSON(c.OutOrStdout(), v)
 	} else {
 		_, err = fmt.Fprint(c.OutOrStdout(), v)
 	}

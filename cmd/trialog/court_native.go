@@ -1,0 +1,11 @@
+//go:build !guest
+
+package main
+
+import (
+	"github.com/spf13/cobra"
+
+	"trialog/cmd/trialog/courtcmd"
+)
+
+func init() { courtCommands = func() []*cobra.Command { return courtcmd.Commands(source) } }
