@@ -13,6 +13,7 @@ import (
 
 	"golang.org/x/sys/unix"
 
+	"trialog/checker/court/actor"
 	"trialog/checker/court/experiment"
 	"trialog/checker/history"
 	"trialog/core/event"
@@ -90,8 +91,8 @@ func (w *Real) fit(p *nemesis.Plan) *nemesis.Plan {
 type stage struct {
 	start     time.Time
 	startMono int64 // the same moment on the clock that clients stamp with, ns
-	broker    *actor
-	clients   []*actor
+	broker    *actor.Actor
+	clients   []*actor.Actor
 	delays    []time.Duration // of the clients
 	faults    []Fault
 	doubts    []string
@@ -115,11 +116,11 @@ func (w *Real) stage(c *Case, run *Run, dir string) (*stage, error) {
 	if s.startMono, err = monotonicNs(); err != nil {
 		return nil, err
 	}
-	s.broker = newActor("b1", w.Binary, []string{"broker", "--config", config, "--stop-on-eof"}, eventsEnv, s.start)
+	s.broker = actor.New("b1", w.Binary, []string{"broker", "--config", config, "--stop-on-eof"}, eventsEnv, s.start, stopWithin)
 	for i := range c.Experiment.Clients {
 		client := &c.Experiment.Clients[i]
 		args := c.clientArgs(client, address, w.shrink)
-		s.clients = append(s.clients, newActor(client.Name, w.Binary, args, historyEnv, s.start))
+		s.clients = append(s.clients, actor.New(client.Name, w.Binary, args, historyEnv, s.start, stopWithin))
 		s.delays = append(s.delays, w.shrink(client.Start))
 	}
 	return s, nil
@@ -153,9 +154,9 @@ type action struct {
 
 // play starts everything, does what the plan says, and waits for the clients.
 func (s *stage) play(ctx context.Context, plan *nemesis.Plan) error {
-	actions := []action{{0, s.broker.launch}}
+	actions := []action{{0, s.broker.Launch}}
 	for i, c := range s.clients {
-		actions = append(actions, action{s.delays[i], c.launch})
+		actions = append(actions, action{s.delays[i], c.Launch})
 	}
 	for i := range plan.Steps {
 		step := &plan.Steps[i]
@@ -170,7 +171,7 @@ func (s *stage) play(ctx context.Context, plan *nemesis.Plan) error {
 			return err
 		}
 		switch err := a.do(); {
-		case errors.Is(err, errStuck):
+		case errors.Is(err, actor.ErrStuck):
 			s.doubts = append(s.doubts, err.Error())
 			return nil
 		case err != nil:
@@ -179,12 +180,12 @@ func (s *stage) play(ctx context.Context, plan *nemesis.Plan) error {
 	}
 	for _, c := range s.clients {
 		select {
-		case <-c.done:
+		case <-c.Done():
 		case <-ctx.Done():
 			if !errors.Is(ctx.Err(), context.DeadlineExceeded) {
 				return ctx.Err()
 			}
-			s.doubts = append(s.doubts, "not drained: "+c.name+" was still at work at the limit of the run")
+			s.doubts = append(s.doubts, "not drained: "+c.Name+" was still at work at the limit of the run")
 			return nil
 		}
 	}
@@ -203,76 +204,78 @@ func sleepUntil(ctx context.Context, at time.Time) error {
 }
 
 func (s *stage) note(text string) {
-	s.faults = append(s.faults, Fault{Time: time.Since(s.start).Nanoseconds(), Proc: s.broker.name, Text: text})
+	s.faults = append(s.faults, Fault{Time: time.Since(s.start).Nanoseconds(), Proc: s.broker.Name, Text: text})
 }
 
 // do carries out a step on the broker, the only process that plans of a single broker aim at.
 func (s *stage) do(step *nemesis.Step) error {
-	if len(step.Targets) != 1 || step.Targets[0] != s.broker.name {
-		return fmt.Errorf("court: real: %s: the only target is %s", step, s.broker.name)
+	if len(step.Targets) != 1 || step.Targets[0] != s.broker.Name {
+		return fmt.Errorf("court: real: %s: the only target is %s", step, s.broker.Name)
 	}
-	s.note(string(step.Verb) + " " + s.broker.name)
+	s.note(string(step.Verb) + " " + s.broker.Name)
 	switch step.Verb {
 	case nemesis.Kill:
-		return s.broker.kill()
+		return s.broker.Kill()
 	case nemesis.Stop:
-		return s.broker.terminate()
+		return s.broker.Terminate()
 	case nemesis.Start:
-		return s.broker.relaunch()
+		return s.broker.Relaunch()
 	case nemesis.Restart:
-		return errors.Join(s.broker.kill(), s.broker.relaunch())
+		return errors.Join(s.broker.Kill(), s.broker.Relaunch())
 	case nemesis.Pause:
-		return s.broker.pause()
+		return s.broker.Pause()
 	case nemesis.Resume:
-		return s.broker.resume()
+		return s.broker.Resume()
 	}
 	return fmt.Errorf("court: real: %s: not expressible", step)
 }
 
 func (s *stage) undo(step *nemesis.Step) error {
-	s.note(string(step.Verb) + " " + s.broker.name + " ends")
+	s.note(string(step.Verb) + " " + s.broker.Name + " ends")
 	if step.Verb == nemesis.Pause {
-		return s.broker.resume()
+		return s.broker.Resume()
 	}
-	return s.broker.relaunch()
+	return s.broker.Relaunch()
 }
 
 func (s *stage) killAll() {
-	for _, a := range append([]*actor{s.broker}, s.clients...) {
-		_ = a.kill()
+	for _, a := range append([]*actor.Actor{s.broker}, s.clients...) {
+		_ = a.Kill()
 	}
 }
 
 // collect stops the broker, takes over what the processes wrote, and judges it.
 func (s *stage) collect(c *Case, run *Run) (*Run, error) {
-	_ = s.broker.resume()
-	if err := s.broker.terminate(); err != nil {
+	_ = s.broker.Resume()
+	if err := s.broker.Terminate(); err != nil {
 		return nil, err
 	}
-	if !s.broker.ended(stopWithin) {
+	if !s.broker.Ended(stopWithin) {
 		s.doubts = append(s.doubts, fmt.Sprintf("b1 did not stop within %v of being asked", stopWithin))
 	}
 	s.killAll()
 	var ops []history.Op
-	for _, a := range append([]*actor{s.broker}, s.clients...) {
-		a.wait()
-		run.Outputs[a.name+".stdout"], run.Outputs[a.name+".stderr"] = a.stdout.Bytes(), a.stderr.Bytes()
-		run.Processes = append(run.Processes, a.ends...)
-		for _, l := range a.lines {
+	for _, a := range append([]*actor.Actor{s.broker}, s.clients...) {
+		a.Wait()
+		run.Outputs[a.Name+".stdout"], run.Outputs[a.Name+".stderr"] = a.Output()
+		for _, e := range a.Ends() {
+			run.Processes = append(run.Processes, Process{Name: a.Name, End: e.How, Code: e.Code, Time: e.At})
+		}
+		for _, l := range a.Lines() {
 			if a == s.broker {
-				e, err := event.Parse(l.text)
+				e, err := event.Parse(l.Text)
 				if err != nil {
-					return nil, fmt.Errorf("court: %s wrote no event: %w", a.name, err)
+					return nil, fmt.Errorf("court: %s wrote no event: %w", a.Name, err)
 				}
-				e.Time, e.Proc = l.at, a.name
+				e.Time, e.Proc = l.At, a.Name
 				run.Events = e.AppendTo(run.Events)
 				continue
 			}
-			op, err := history.Parse(bytes.TrimSuffix(l.text, []byte("\n")))
+			op, err := history.Parse(bytes.TrimSuffix(l.Text, []byte("\n")))
 			if err != nil {
-				return nil, fmt.Errorf("court: %s wrote no history: %w", a.name, err)
+				return nil, fmt.Errorf("court: %s wrote no history: %w", a.Name, err)
 			}
-			op.Time, op.Proc = op.Time-s.startMono, a.name
+			op.Time, op.Proc = op.Time-s.startMono, a.Name
 			ops = append(ops, op)
 		}
 	}

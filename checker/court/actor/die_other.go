@@ -1,6 +1,6 @@
 //go:build !linux
 
-package court
+package actor
 
 import "syscall"
 
