@@ -3,7 +3,7 @@
 //
 // It owns: the table of processes and their descriptors, the event queue, the choice of who runs next, traps that
 // kill, pause or cut power at a chosen call, and the running hash of everything observable. It never: reads the wall
-// clock, iterates a map, knows an engine (package wasi runs guests on it, others may follow), a network or a disk
+// clock, iterates a map, knows an engine (packages wasi and native run guests on it), a network or a disk
 // (they come in through [Net] and [FS]), or what the guests are for.
 //
 // Exactly one process runs at a time. It keeps the baton from one system call to the next; a call takes seeded
