@@ -15,6 +15,7 @@ import (
 	"golang.org/x/sys/unix"
 
 	"trialog/netsim/kernel"
+	"trialog/netsim/native/page"
 )
 
 // MemoryMax bounds the private memory of one guest, in bytes.
@@ -26,7 +27,7 @@ type Engine struct {
 	cpus   []int
 	next   atomic.Uint32
 	filter []uint64
-	hide   uint32 // processor features to hide; for tests
+	cpu    uint32 // processor features that guests see
 	noASLR bool
 	stats  Stats
 	mu     sync.Mutex
@@ -56,7 +57,7 @@ func NewEngine() (*Engine, error) {
 	if err := unix.SchedGetaffinity(0, &set); err != nil {
 		return nil, fmt.Errorf("native: sched_getaffinity: %w", err)
 	}
-	e := &Engine{null: null, filter: filter(), noASLR: true}
+	e := &Engine{null: null, filter: filter(), cpu: page.SimCPU, noASLR: true}
 	for cpu := range len(set) * 64 {
 		if set.IsSet(cpu) {
 			e.cpus = append(e.cpus, cpu)

@@ -47,7 +47,7 @@ func (g *guest) start(pr *Program, args, env []string) error {
 	g.shared = s
 	s.Magic, s.Version, s.Pid = page.SimMagic, page.SimVersion, firstPid
 	s.StartupRand = [2]uint64{le.Uint64(seed[:]), le.Uint64(seed[8:])}
-	s.Order, s.CPUHide = le.Uint64(seed[16:]), g.e.hide
+	s.Order, s.CPU = le.Uint64(seed[16:]), g.e.cpu
 	if pr.trap {
 		s.TrapTSC = 1
 	}
@@ -125,8 +125,6 @@ const firstPid = 100
 
 func (g *guest) startFailure() string {
 	switch err := syscall.Errno(g.StartErrno); g.Status {
-	case page.SimStartCPU:
-		return "the processor lacks SSE4.2, POPCNT or PCLMULQDQ, which guests are compiled to find"
 	case page.SimStartTSC:
 		return "the time-stamp counter cannot be trapped (PR_SET_TSC): " + err.Error()
 	case page.SimStartPrivs:

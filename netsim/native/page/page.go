@@ -80,7 +80,7 @@ type SimPage struct {
 	Pid         uint64
 	StartupRand [2]uint64 // what AT_RANDOM holds elsewhere
 	Order       uint64    // seed of the order of goroutines
-	CPUHide     uint32    // features of CPUID leaf 1 (ECX) to hide, for tests
+	CPU         uint32    // processor features, as in ECX of CPUID leaf 1: SimCPU, or fewer in tests
 	StartErrno  uint32
 	FilterLen   uint32
 	TrapTSC     uint32               // 1: the guest's code may contain RDTSC
@@ -106,14 +106,13 @@ const (
 	SimStartNone = iota
 	SimStarted
 	SimStartVersion // the page is of another version
-	SimStartCPU     // the processor lacks a feature of the baseline
 	SimStartTSC     // the time-stamp counter cannot be trapped
 	SimStartPrivs   // PR_SET_NO_NEW_PRIVS was refused
 	SimStartFilter  // the system-call filter was refused
 )
 
-// SimCPU is what a guest may see of CPUID leaf 1, ECX: SSE3, PCLMULQDQ, SSSE3, SSE4.1, SSE4.2, POPCNT. AES stays out, so
-// that Go hashes without it, and so does all that is newer, so that every machine runs the same code.
+// SimCPU is the baseline that guests see as ECX of CPUID leaf 1: SSE3, PCLMULQDQ, SSSE3, SSE4.1, SSE4.2, POPCNT. AES stays
+// out, so that Go hashes without it, and so does all that is newer, so that every machine runs the same code.
 const SimCPU = 1<<0 | 1<<1 | 1<<9 | 1<<19 | 1<<20 | 1<<23
 
 // SimShape says which operands of a call are pointers. Operands are numbered from 1; 0 is none.
