@@ -10,6 +10,7 @@ const (
 	rtEpoll   = "runtime/netpoll_epoll.go"
 	rtStubs   = "runtime/stubs2.go"
 	rtAsm     = "runtime/sys_linux_amd64.s"
+	rtStart   = "runtime/asm_amd64.s"
 	rtSignal  = "runtime/signal_unix.go"
 	cpuX86    = "internal/cpu/cpu_x86.go"
 	cpuAsm    = "internal/cpu/cpu_x86.s"
@@ -22,6 +23,12 @@ const (
 var nativeEdits = []textEdit{
 	// The page is there before anything else runs.
 	{file: "runtime/runtime1.go", decl: "args", old: "sysargs(c, v)", with: "simInit(c, v)\n\tsysargs(c, v)"},
+
+	// Addresses of the program's own are the same everywhere, so that what a crash prints is: not those that the real
+	// kernel chose for the stack, for arguments and for mappings.
+	{file: rtStart, old: "\tSUBQ\t$(5*8), SP\t\t// 3args 2auto\n", with: "\tLEAQ\truntime·simStack+(128<<10)(SB), SP\n\tSUBQ\t$(5*8), SP\t\t// 3args 2auto\n"},
+	{file: "runtime/runtime1.go", decl: "goargs", old: "gostringnocopy(", with: "gostring("},
+	{file: "runtime/cgo_mmap.go", decl: "mmap", old: "return sysMmap(addr, n,", with: "return sysMmap(simPlace(addr, n), n,"},
 
 	// One thread, so that nothing runs in parallel: no monitor, no thread of its own for a locked goroutine, no template
 	// thread, one P whatever is asked.
@@ -56,7 +63,7 @@ var nativeEdits = []textEdit{
 	// Virtual clock. cputicks and time.now are replaced (see the deleted files), and there is no vDSO.
 	{file: "runtime/time_nofake.go", decl: "nanotime", with: "return simNanotime()"},
 	{file: "runtime/vdso_linux.go", decl: "vdsoauxv", with: "return"},
-	{file: "runtime/asm_amd64.s", old: "TEXT runtime·cputicks(SB)", with: "TEXT runtime·cputicksReal(SB)"},
+	{file: rtStart, old: "TEXT runtime·cputicks(SB)", with: "TEXT runtime·cputicksReal(SB)"},
 
 	// Seeded entropy.
 	{file: rtLinux, decl: "sysauxv", old: "startupRand = (*[16]byte)(unsafe.Pointer(val))[:]", with: "startupRand = simStartup()"},
