@@ -5,6 +5,7 @@
 package historytest
 
 import (
+	"cmp"
 	"fmt"
 
 	"trialog/checker/history"
@@ -19,6 +20,7 @@ type Spec struct {
 	Readers   int
 	Ops       int // operations of the clients, without the final read
 	BatchMax  int // values in one batch
+	ReadMax   int // records in one answer; 0: 4
 	Calm      bool
 	Cuts      int // power cuts: each loses a part of what is not flushed
 }
@@ -311,7 +313,7 @@ func (w *world) answerRead(c *client) {
 		w.emit(op)
 		return
 	}
-	w.slice(&op, 1+w.src.Intn(4))
+	w.slice(&op, 1+w.src.Intn(w.readMax()))
 	c.position = op.Offset + int64(len(op.Records))
 	w.emit(op)
 	if w.chance(20) {
@@ -319,6 +321,8 @@ func (w *world) answerRead(c *client) {
 		last.HW, last.LogStart = -1, -1 // a client that does not say
 	}
 }
+
+func (w *world) readMax() int { return cmp.Or(w.spec.ReadMax, 4) }
 
 func (w *world) slice(op *history.Op, most int) {
 	op.HW, op.LogStart, op.Records = w.high, 0, []history.Rec{}
@@ -354,7 +358,7 @@ func (w *world) readBack() {
 		op := history.Op{Proc: "final", ID: id, Type: history.Invoke, F: history.Fetch, Topic: "t", Offset: position, Final: true}
 		w.emit(op)
 		op.Type = history.OK
-		w.slice(&op, 4)
+		w.slice(&op, w.readMax())
 		w.emit(op)
 		if len(op.Records) == 0 {
 			return
