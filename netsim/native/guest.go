@@ -52,6 +52,7 @@ func (g *guest) start(pr *Program, args, env []string) error {
 		s.TrapTSC = 1
 	}
 	g.inherit()
+	s.Yields = yieldsMax
 	s.FilterLen = uint32(copy(s.Filter[:], g.e.filter))
 	g.clock()
 	s.Turn = page.SimGuest

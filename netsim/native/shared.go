@@ -21,6 +21,8 @@ type shared struct {
 	*page.SimPage
 	buf  []byte // operands and results
 	post []byte // posted calls
+
+	pause int // calls until the two sides yield to each other again
 }
 
 func newShared() (*shared, error) {
@@ -57,7 +59,7 @@ func (e *Engine) take() (*shared, error) {
 	if n := len(e.pages); n > 0 {
 		s := e.pages[n-1]
 		e.pages = e.pages[:n-1]
-		*s.SimPage = page.SimPage{}
+		*s.SimPage, s.pause = page.SimPage{}, 0
 		return s, nil
 	}
 	return newShared()
@@ -67,6 +69,36 @@ func (e *Engine) give(s *shared) {
 	e.mu.Lock()
 	defer e.mu.Unlock()
 	e.pages = append(e.pages, s)
+}
+
+// Yielding the processor to the other side costs half of what sleeping and waking do, as long as there is nobody else
+// to take it. A wait that took long shows that there is, or that the guest computes: then both sides sleep for a while.
+// Real time decides only how they wait.
+const (
+	yieldsMax  = 2
+	yieldSlow  = 200 * time.Microsecond
+	yieldPause = 500 // calls
+)
+
+// yield waits for the turn by giving the processor away. It is false if the turn has not come back.
+func (s *shared) yield() bool {
+	if s.pause > 0 {
+		if s.pause--; s.pause == 0 {
+			s.Yields = yieldsMax
+		}
+		return atomic.LoadUint32(&s.Turn) == page.SimKernel
+	}
+	began := time.Now()
+	for range yieldsMax {
+		if atomic.LoadUint32(&s.Turn) == page.SimKernel {
+			break
+		}
+		_, _, _ = unix.RawSyscall(unix.SYS_SCHED_YIELD, 0, 0, 0)
+	}
+	if time.Since(began) > yieldSlow {
+		s.pause, s.Yields = yieldPause, 0
+	}
+	return atomic.LoadUint32(&s.Turn) == page.SimKernel
 }
 
 const (
@@ -89,7 +121,7 @@ const look = 50 * time.Millisecond
 // processor, and it has it only for microseconds as a rule. A signal of Go's scheduler ends the wait early.
 func (s *shared) await() bool {
 	ts := unix.NsecToTimespec(look.Nanoseconds())
-	if atomic.LoadUint32(&s.Turn) == page.SimKernel {
+	if s.yield() {
 		return true
 	}
 	atomic.StoreUint32(&s.KernelWaits, 1)

@@ -43,6 +43,7 @@ type SimPage struct {
 	Turn        uint32
 	KernelWaits uint32
 	GuestWaits  uint32
+	Yields      uint32 // how often the guest may yield the processor before it sleeps
 	Status      uint32 // how far the start of the guest got; see the SimStart constants
 
 	// The call.
@@ -67,7 +68,6 @@ type SimPage struct {
 	// Posted calls: those whose answer the guest knows (close, epoll_ctl, writing to a standard stream or a sink). They
 	// stand behind the buffer, each a SimPosted with its operand, and are made before the next call.
 	Posted uint32 // bytes
-	_      uint32
 
 	// What the guest knows of its descriptors without asking.
 	Files    SimFDSet // of the disk
