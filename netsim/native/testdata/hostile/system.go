@@ -167,10 +167,12 @@ func random([]string) {
 	say("crypto", b)
 	say("math", mathrand.Uint64())
 	say("maphash", maphash.String(maphash.MakeSeed(), "x"))
-	m := map[string]bool{"a": true, "b": true, "c": true, "d": true, "e": true, "f": true}
-	order := ""
+	m, order := map[int]bool{}, []int{}
+	for i := range 20 {
+		m[i] = true
+	}
 	for k := range m {
-		order += k
+		order = append(order, k)
 	}
 	say("map", order)
 	say("select", picks())
