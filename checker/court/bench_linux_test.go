@@ -91,6 +91,91 @@ func BenchmarkExperiment001(b *testing.B) {
 	})
 }
 
+// Targets of the native engine beside the portable one, in the same run.
+const (
+	targetRatio      = 8.0  // CPU of a run, wasm to native; at least 5
+	targetWorldStart = 15.0 // ms of CPU: a broker and seven clients
+	targetResident   = 25   // MiB of one process
+	targetSwarm      = 1000 // runs a minute on two cores
+)
+
+// BenchmarkEngines makes the same runs of experiment 001 on both engines in turn, and prints what bounds the native one.
+func BenchmarkEngines(b *testing.B) {
+	e, err := experiment.Load("", theExperiment)
+	require.NoError(b, err)
+	dir, err := built()
+	require.NoError(b, err)
+	sims := map[string]*Sim{}
+	for _, name := range engineNames() {
+		s, err := NewSim(b.Context(), SimOptions{Engine: name, Program: filepath.Join(dir, "trialog"), Source: strings.Repeat("5", 64)})
+		require.NoError(b, err)
+		defer s.Close(b.Context())
+		sims[name] = s
+	}
+	native := sims["native"]
+	if native == nil {
+		b.Skip("there is no native engine here")
+	}
+	st := native.engine.NativeStats()
+	var cost [2]time.Duration
+	n := 0
+	for ; b.Loop(); n++ {
+		for i, s := range []*Sim{sims["wasm"], native} {
+			before := cpu(b)
+			_, err := s.Run(b.Context(), &Case{Experiment: e, Cell: &e.Cells[n%len(e.Cells)], Seed: uint64(n)})
+			require.NoError(b, err)
+			cost[i] += cpu(b) - before
+		}
+	}
+	per := func(v int64) float64 { return float64(v) / float64(n) }
+	ratio := cost[0].Seconds() / cost[1].Seconds()
+	b.ReportMetric(ratio, "wasm/native")
+	b.ReportMetric(per(st.Calls.Load()), "turns/run")
+	_, child := peakMiB(b)
+	fmt.Printf("engines: CPU of a run of 001, mean of %d: wasm %.0f ms, native %.0f ms, ratio %.1f (target >= %.0f)\n", n,
+		cost[0].Seconds()*1e3/float64(n), cost[1].Seconds()*1e3/float64(n), ratio, targetRatio)
+	fmt.Printf("engines: native turns of the kernel a run %.0f, calls without a turn %.0f, polls %.0f of which found nothing at once %.1f%%; CPU a turn %.1f us, all included\n",
+		per(st.Calls.Load()), per(st.Posted.Load()), per(st.Polls.Load()), 100*float64(st.Empty.Load())/float64(st.Polls.Load()),
+		cost[1].Seconds()*1e6/float64(st.Calls.Load()))
+	fmt.Printf("engines: native processes a run %.1f, largest %d MiB (target <= %d)\n", per(st.Starts.Load()), child, targetResident)
+}
+
+// BenchmarkWorldStart starts and ends a broker and seven clients that do nothing.
+func BenchmarkWorldStart(b *testing.B) {
+	benchEngines(b, func(b *testing.B, s *Sim) {
+		var procs []world.ProcSpec
+		for i := range 8 {
+			procs = append(procs, world.ProcSpec{Name: fmt.Sprint("p", i), Args: []string{"version"}})
+		}
+		before, n := cpu(b), 0
+		for ; b.Loop(); n++ {
+			_, err := world.Run(b.Context(), world.Spec{Seed: uint64(n), Program: s.program, Limit: time.Minute, Procs: procs})
+			require.NoError(b, err)
+		}
+		fmt.Printf("engines: %s: CPU to start and end 8 processes, mean of %d: %.1f ms (target for native <= %.0f ms)\n", s.chosen.Name, n,
+			(cpu(b)-before).Seconds()*1e3/float64(n), targetWorldStart)
+	})
+}
+
+// BenchmarkSwarm makes runs on all cores, as a swarm does.
+func BenchmarkSwarm(b *testing.B) {
+	e, err := experiment.Load("", theExperiment)
+	require.NoError(b, err)
+	benchEngines(b, func(b *testing.B, s *Sim) {
+		before, n := cpu(b), 0
+		for b.Loop() {
+			t := Trial{Sim: s}
+			seeds := Seeds{1, 20}
+			_, err := t.Swarm(b.Context(), s, &Case{Experiment: e, Cell: &e.Cells[0]}, seeds, func(*Run) error { return nil })
+			require.NoError(b, err)
+			n += seeds.Len()
+		}
+		wall := b.Elapsed().Seconds()
+		fmt.Printf("engines: %s: swarm of 001: %.0f runs a minute (target for native on 2 cores >= %d), %.0f ms of CPU a run, %.2f cores busy\n",
+			s.chosen.Name, float64(n)/wall*60, targetSwarm, (cpu(b)-before).Seconds()*1e3/float64(n), (cpu(b)-before).Seconds()/wall)
+	})
+}
+
 // BenchmarkInstanceStart starts a guest that does nothing, many times in one world each.
 func BenchmarkInstanceStart(b *testing.B) {
 	benchEngines(b, func(b *testing.B, s *Sim) {

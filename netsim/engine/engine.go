@@ -164,6 +164,14 @@ func (e *Engine) Load(ctx context.Context, file string) (world.Program, error) {
 	return p, nil
 }
 
+// NativeStats gives the counters of a native engine, nil for others.
+func (e *Engine) NativeStats() *native.Stats {
+	if e.native == nil {
+		return nil
+	}
+	return e.native.Stats()
+}
+
 // Close releases the engine and everything it loaded; no guest may be running.
 func (e *Engine) Close(ctx context.Context) error {
 	if e.native != nil {

@@ -5,12 +5,19 @@ package native
 import (
 	"errors"
 	"runtime"
+	"sync/atomic"
 
 	"trialog/netsim/kernel"
 )
 
 // Engine is not available on this platform.
 type Engine struct{}
+
+// Stats are not available on this platform.
+type Stats struct{ Starts, StartNs, Calls, Posted, Polls, Empty atomic.Int64 }
+
+// Stats gives nothing.
+func (*Engine) Stats() *Stats { return nil }
 
 // Program is not available on this platform.
 type Program struct{}
