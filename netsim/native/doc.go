@@ -28,16 +28,14 @@
 //
 // Nobody can stop a thread at a repeatable instruction from outside. So a goroutine is preempted after a seeded number of
 // readings of the clock, system calls and refilled spans of the allocator, counted by the runtime, at the next function
-// call. A loop that does none of these keeps the guest busy without time passing; it is given up as a harness error
-// after [kernel.SilenceMax] of real time. The compiler's preemptible loops would not help: nothing repeatable could ask for
-// the preemption.
+// call; and each of these lets a little virtual time pass, so that timers are due in the end. A loop that does none of
+// them keeps the guest busy without time passing; it is given up as a harness error after [kernel.SilenceMax] of real
+// time. The compiler's preemptible loops would not help: nothing repeatable could ask for the preemption.
 //
 // # What cannot be shown
 //
 // CPUID and RDRAND in assembly of third parties (golang.org/x/sys/cpu, compression libraries) see the real processor;
 // their results steer which code computes the same answer. Real parallelism and data races do not happen on one thread.
-// Addresses outside the Go heap differ between runs unless the host lets the launcher switch address randomisation
-// off; nothing that Go code computes depends on them.
 //
 // # Another Go release
 //

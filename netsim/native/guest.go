@@ -160,7 +160,7 @@ func (g *guest) await() bool {
 			return false
 		}
 		if limit := g.p.Kernel().Silence(); time.Since(silent) > limit {
-			g.p.Fail(fmt.Errorf("native: harness: %s made no system call for %v of real time", g.name, limit))
+			g.p.Fail(&kernel.SilentError{Proc: g.name, For: limit})
 			return false
 		}
 	}

@@ -44,6 +44,9 @@ type Spec struct {
 	Disk  disk.Options
 	// Record, when set, receives the trace as text.
 	Record io.Writer
+	// Silence is how long, in real time, a guest may compute without a system call before the run is a harness error. 0:
+	// kernel.SilenceMax.
+	Silence time.Duration
 }
 
 // ProcSpec is one process on a host of its own, which has the process's name.
@@ -202,7 +205,7 @@ func build(spec Spec) (*world, error) {
 		}
 	}
 	_, oneThread := w.program.(Threaded)
-	w.k = kernel.New(kernel.Options{Seed: spec.Seed, Record: spec.Record, OneThread: oneThread})
+	w.k = kernel.New(kernel.Options{Seed: spec.Seed, Record: spec.Record, Silence: spec.Silence, OneThread: oneThread})
 	w.net = tcp.New(w.k, spec.Net)
 	w.k.Net = w.net
 	for i := range w.nodes {
