@@ -142,36 +142,41 @@ func TestOutcome(t *testing.T) {
 	require.Equal(t, Fail, Outcome(ErrDial, false))
 }
 
+// drawOp draws an operation as a client may write it.
+func drawOp(t *rapid.T, text *rapid.Generator[string]) Op {
+	op := Op{
+		Index: rapid.Int64Min(0).Draw(t, "index"), Time: rapid.Int64Min(0).Draw(t, "time"),
+		Proc: "c" + text.Draw(t, "proc"), Process: rapid.IntRange(0, 9).Draw(t, "process"), ID: rapid.Int64().Draw(t, "id"),
+		Type: rapid.SampledFrom([]Type{Invoke, OK, Fail, Info}).Draw(t, "type"), F: Produce,
+		Topic: "t" + text.Draw(t, "topic"), Partition: rapid.Int32Min(0).Draw(t, "partition"),
+		Values: rapid.SliceOfN(text, 1, 4).Draw(t, "values"), Error: text.Draw(t, "error"), Corrupt: text.Draw(t, "corrupt"),
+		PID: NoOffset, PEpoch: -1, Seq: -1, Offset: NoOffset, HW: -1, LogStart: -1, Final: rapid.Bool().Draw(t, "final"),
+	}
+	switch rapid.IntRange(0, 3).Draw(t, "f") {
+	case 0:
+		op.F, op.Offset = Fetch, rapid.Int64Min(0).Draw(t, "offset")
+		op.Values = nil
+		if op.Type != Invoke {
+			op.Records = []Rec{{rapid.Int64Max(MaxOffset).Draw(t, "o"), text.Draw(t, "v")}}
+			op.HW, op.LogStart = rapid.Int64().Draw(t, "hw"), rapid.Int64().Draw(t, "start")
+		}
+	case 1:
+		op.F, op.Values, op.Offset = ListOffsets, nil, Latest
+	default:
+		if op.Idempotent = rapid.Bool().Draw(t, "idempotent"); op.Idempotent {
+			op.PID, op.PEpoch, op.Seq = rapid.Int64().Draw(t, "pid"), rapid.Int16().Draw(t, "pepoch"), rapid.Int32().Draw(t, "seq")
+		}
+		if op.Type == OK {
+			op.Offset = rapid.Int64Range(-1, MaxOffset).Draw(t, "base")
+		}
+	}
+	return op
+}
+
 // TestLineRoundTrip: whatever a client writes comes back, for every operation and text.
 func TestLineRoundTrip(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
-		text := rapid.String()
-		op := Op{
-			Index: rapid.Int64Min(0).Draw(t, "index"), Time: rapid.Int64Min(0).Draw(t, "time"),
-			Proc: "c" + text.Draw(t, "proc"), Process: rapid.IntRange(0, 9).Draw(t, "process"), ID: rapid.Int64().Draw(t, "id"),
-			Type: rapid.SampledFrom([]Type{Invoke, OK, Fail, Info}).Draw(t, "type"), F: Produce,
-			Topic: "t" + text.Draw(t, "topic"), Partition: rapid.Int32Min(0).Draw(t, "partition"),
-			Values: rapid.SliceOfN(text, 1, 4).Draw(t, "values"), Error: text.Draw(t, "error"), Corrupt: text.Draw(t, "corrupt"),
-			PID: NoOffset, PEpoch: -1, Seq: -1, Offset: NoOffset, HW: -1, LogStart: -1, Final: rapid.Bool().Draw(t, "final"),
-		}
-		switch rapid.IntRange(0, 3).Draw(t, "f") {
-		case 0:
-			op.F, op.Offset = Fetch, rapid.Int64Min(0).Draw(t, "offset")
-			op.Values = nil
-			if op.Type != Invoke {
-				op.Records = []Rec{{rapid.Int64Max(MaxOffset).Draw(t, "o"), text.Draw(t, "v")}}
-				op.HW, op.LogStart = rapid.Int64().Draw(t, "hw"), rapid.Int64().Draw(t, "start")
-			}
-		case 1:
-			op.F, op.Values, op.Offset = ListOffsets, nil, Latest
-		default:
-			if op.Idempotent = rapid.Bool().Draw(t, "idempotent"); op.Idempotent {
-				op.PID, op.PEpoch, op.Seq = rapid.Int64().Draw(t, "pid"), rapid.Int16().Draw(t, "pepoch"), rapid.Int32().Draw(t, "seq")
-			}
-			if op.Type == OK {
-				op.Offset = rapid.Int64Range(-1, MaxOffset).Draw(t, "base")
-			}
-		}
+		op := drawOp(t, rapid.String())
 		got, err := Parse(Append(nil, &op))
 		require.NoError(t, err)
 		require.Equal(t, op, got)

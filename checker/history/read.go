@@ -27,8 +27,9 @@ func bad(line int, format string, args ...any) error {
 func Read(r io.Reader) ([]Op, error) {
 	br := bufio.NewReaderSize(r, 1<<16)
 	var ops []Op
+	var buf []byte
 	for line := 1; ; line++ {
-		text, err := readLine(br, line)
+		text, err := readLine(br, buf[:0], line)
 		if err == io.EOF {
 			return ops, Check(ops)
 		}
@@ -42,13 +43,12 @@ func Read(r io.Reader) ([]Op, error) {
 		if err != nil {
 			return nil, bad(line, "%s", err)
 		}
-		ops = append(ops, op)
+		ops, buf = append(ops, op), text
 	}
 }
 
-// readLine returns one line without its newline, io.EOF at a clean end.
-func readLine(br *bufio.Reader, line int) ([]byte, error) {
-	var text []byte
+// readLine appends one line without its newline to text; io.EOF at a clean end.
+func readLine(br *bufio.Reader, text []byte, line int) ([]byte, error) {
 	for {
 		part, err := br.ReadSlice('\n')
 		text = append(text, part...)
@@ -112,33 +112,59 @@ func (r *Rec) UnmarshalJSON(b []byte) error {
 	return json.Unmarshal(pair[1], &r.Value)
 }
 
-// Parse reads one line, without its newline. Unknown keys, types and operations, and what a completion must carry but
-// does not, are errors; they do not name a line.
+// Parse reads one line, without its newline, and keeps no part of it. Unknown keys, types and operations, and what a
+// completion must carry but does not, are errors; they do not name a line.
 func Parse(line []byte) (Op, error) {
+	c := canonical{rest: string(line)}
+	op, has, ok := c.op()
+	if !ok {
+		var err error
+		if op, has, err = decode(bytes.Clone(line)); err != nil { // NB: a clone, so that the caller's line can stay on its stack
+			return Op{}, err
+		}
+	}
+	if err := op.check(has); err != nil {
+		return Op{}, err
+	}
+	return op, nil
+}
+
+// decode reads any line that is one JSON object with the keys of raw.
+func decode(line []byte) (Op, given, error) {
 	var w raw
 	dec := json.NewDecoder(bytes.NewReader(line))
 	dec.DisallowUnknownFields()
 	if err := dec.Decode(&w); err != nil {
 		if errors.Is(err, io.EOF) || errors.Is(err, io.ErrUnexpectedEOF) {
-			return Op{}, fmt.Errorf("cut in the middle: the JSON object is not closed, the line ends in %q", tail(line, 24))
+			return Op{}, given{}, fmt.Errorf("cut in the middle: the JSON object is not closed, the line ends in %q", tail(line, 24))
 		}
-		return Op{}, err
+		return Op{}, given{}, err
 	}
 	if rest := bytes.TrimSpace(line[dec.InputOffset():]); len(rest) > 0 {
-		return Op{}, fmt.Errorf("%q follows the JSON object", tail(rest, 24))
+		return Op{}, given{}, fmt.Errorf("%q follows the JSON object", tail(rest, 24))
 	}
-	if err := w.check(); err != nil {
-		return Op{}, err
+	return w.op(), w.given(), nil
+}
+
+// absent has what a line without the key says.
+var absent = Op{PID: NoOffset, PEpoch: -1, Seq: -1, Offset: NoOffset, HW: -1, LogStart: -1}
+
+// given says which keys a line has, of those whose absence matters.
+type given struct{ time, id, pid, pepoch, seq, offset bool }
+
+func (w *raw) given() given {
+	return given{
+		time: w.Time != nil, id: w.ID != nil, pid: w.PID != nil, pepoch: w.PEpoch != nil, seq: w.Seq != nil, offset: w.Offset != nil,
 	}
-	return w.op(), nil
 }
 
 func (w *raw) op() Op {
 	return Op{
 		Index: or(w.Index, 0), Time: or(w.Time, 0), Proc: w.Proc, Process: w.Process, ID: or(w.ID, 0), Type: w.Type, F: w.F,
 		Topic: w.Topic, Partition: w.Partition, Values: w.Values, Acks: w.Acks, Idempotent: w.Idempotent, Retried: w.Retried,
-		PID: or(w.PID, NoOffset), PEpoch: or(w.PEpoch, -1), Seq: or(w.Seq, -1), Offset: or(w.Offset, NoOffset),
-		Records: w.Records, HW: or(w.HW, -1), LogStart: or(w.LogStart, -1), Error: w.Error, Corrupt: w.Corrupt, Final: w.Final,
+		PID: or(w.PID, absent.PID), PEpoch: or(w.PEpoch, absent.PEpoch), Seq: or(w.Seq, absent.Seq),
+		Offset: or(w.Offset, absent.Offset), Records: w.Records, HW: or(w.HW, absent.HW), LogStart: or(w.LogStart, absent.LogStart),
+		Error: w.Error, Corrupt: w.Corrupt, Final: w.Final,
 	}
 }
 
@@ -150,54 +176,54 @@ func or[T any](p *T, otherwise T) T {
 }
 
 // check refuses a line that its reader would have to guess about.
-func (w *raw) check() error {
-	switch w.Type {
+func (op *Op) check(has given) error {
+	switch op.Type {
 	case Invoke, OK, Fail, Info:
 	default:
-		return fmt.Errorf("unknown type %q", w.Type)
+		return fmt.Errorf("unknown type %q", op.Type)
 	}
-	switch w.F {
+	switch op.F {
 	case Produce, Fetch, ListOffsets:
-		if w.Topic == "" {
-			return fmt.Errorf("%s without a topic", w.F)
+		if op.Topic == "" {
+			return fmt.Errorf("%s without a topic", op.F)
 		}
 	case InitProducerID, CreateTopic, DeleteTopic, Metadata:
 	default:
-		return fmt.Errorf("unknown f %q", w.F)
+		return fmt.Errorf("unknown f %q", op.F)
 	}
 	switch {
-	case w.Time == nil:
+	case !has.time:
 		return errors.New("no time")
-	case w.ID == nil:
+	case !has.id:
 		return errors.New("no id")
-	case w.Proc == "":
+	case op.Proc == "":
 		return errors.New("no proc")
-	case w.Partition < 0:
-		return fmt.Errorf("partition %d", w.Partition)
+	case op.Partition < 0:
+		return fmt.Errorf("partition %d", op.Partition)
 	}
-	return w.checkF()
+	return op.checkF(has)
 }
 
-func (w *raw) checkF() error {
+func (op *Op) checkF(has given) error {
 	switch {
-	case w.F == Produce && w.Type == Invoke && len(w.Values) == 0:
+	case op.F == Produce && op.Type == Invoke && len(op.Values) == 0:
 		return errors.New("produce without values")
-	case w.F == Produce && w.Idempotent && (w.PID == nil || w.PEpoch == nil || w.Seq == nil):
+	case op.F == Produce && op.Idempotent && !(has.pid && has.pepoch && has.seq):
 		return errors.New("idempotent produce without pid, pepoch and seq")
-	case w.F == Produce && w.Type == OK && or(w.Offset, NoOffset) < NoOffset:
-		return fmt.Errorf("produce ok at offset %d", *w.Offset)
-	case w.F == Produce && w.Type == OK && or(w.Offset, NoOffset) > MaxOffset:
-		return tooLarge(*w.Offset)
-	case w.F == Fetch && or(w.Offset, -1) < 0:
+	case op.F == Produce && op.Type == OK && op.Offset < NoOffset:
+		return fmt.Errorf("produce ok at offset %d", op.Offset)
+	case op.F == Produce && op.Type == OK && op.Offset > MaxOffset:
+		return tooLarge(op.Offset)
+	case op.F == Fetch && op.Offset < 0:
 		return errors.New("fetch without the offset it asks for")
-	case w.F == ListOffsets && w.Type == Invoke && w.Offset != nil && *w.Offset != Latest && *w.Offset != Earliest:
-		return fmt.Errorf("list-offsets asks for %d; only latest (-1) and earliest (-2) can be judged", *w.Offset)
-	case w.F == ListOffsets && w.Type == OK && w.Offset == nil:
+	case op.F == ListOffsets && op.Type == Invoke && op.Offset != Latest && op.Offset != Earliest:
+		return fmt.Errorf("list-offsets asks for %d; only latest (-1) and earliest (-2) can be judged", op.Offset)
+	case op.F == ListOffsets && op.Type == OK && !has.offset:
 		return errors.New("list-offsets ok without an offset")
-	case w.F == InitProducerID && w.Type == OK && (w.PID == nil || w.PEpoch == nil):
+	case op.F == InitProducerID && op.Type == OK && !(has.pid && has.pepoch):
 		return errors.New("init-producer-id ok without pid and pepoch")
 	}
-	for _, r := range w.Records {
+	for _, r := range op.Records {
 		if r.Offset > MaxOffset {
 			return tooLarge(r.Offset)
 		}
