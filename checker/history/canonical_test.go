@@ -36,7 +36,7 @@ func TestCanonicalAgrees(t *testing.T) {
 func TestCanonicalAgreesOnEdits(t *testing.T) {
 	pieces := []string{
 		``, `{`, `}`, `[`, `]`, `,`, `:`, `"`, `\`, ` `, "\t", `0`, `1`, `-`, `.`, `e1`, `null`, `true`, `false`, `[]`, `[null]`, `""`, `"a"`,
-		`99999999999999999`, `2147483648`, `,"offset":3`, `,"OFFSET":4`, `,"hw":null`, `,"values":["x"]`, `,"records":[[1,"z"]]`,
+		`99999999999999999`, `9223372036854775808`, `2147483648`, `,"offset":3`, `,"OFFSET":4`, `,"hw":null`, `,"values":["x"]`, `,"records":[[1,"z"]]`,
 		`,"partition":1`, `,"idempotent":true`, `,"final":false`, `,"seq":1`, "\x00", "\x7f", "\x80", "é", "\u2028",
 	}
 	rng := rand.New(rand.NewSource(1))
