@@ -21,6 +21,20 @@ type watch struct {
 	fd    int
 	data  uint64
 	armed kernel.Mode
+	room  roomy // nil for what is no connection
+}
+
+// roomy is a connection that knows how many bytes a write takes now.
+type roomy interface{ Room() int }
+
+// tellRoom shows the guest what it may write without asking. Nothing takes room away but the guest's own writes, until the
+// connection fails, which the guest then learns from its next call.
+func (g *guest) tellRoom() {
+	for i := range g.watched {
+		if w := &g.watched[i]; w.room != nil && uint(w.fd) < page.SimFDMax {
+			g.Room[w.fd] = uint32(w.room.Room())
+		}
+	}
 }
 
 // epollCreate serves the one epoll set of the runtime.
@@ -63,6 +77,7 @@ func (g *guest) control(op uint64, fd int, event []byte) kernel.Errno {
 	}
 	// Go tries every call before it waits, so what is ready now is no event. A connection under way is not.
 	w := watch{fd: fd, data: le.Uint64(event[4:])}
+	w.room, _ = f.(roomy)
 	for _, m := range []kernel.Mode{kernel.Readable, kernel.Writable} {
 		if !f.Ready(m) {
 			w.armed |= m
@@ -75,6 +90,7 @@ func (g *guest) control(op uint64, fd int, event []byte) kernel.Errno {
 func (g *guest) unwatch(fd int) {
 	if uint(fd) < page.SimFDMax {
 		unset(&g.Dry, fd)
+		g.Room[fd] = 0
 	}
 	for i := range g.watched {
 		if g.watched[i].fd == fd {
@@ -104,8 +120,12 @@ func (g *guest) dry(fd int) {
 
 // rewatch arms everything: what the descriptor stands for has changed.
 func (g *guest) rewatch(fd int) {
-	if g.arm(fd, kernel.Readable|kernel.Writable) {
-		unset(&g.Dry, fd)
+	for i := range g.watched {
+		if w := &g.watched[i]; w.fd == fd {
+			w.armed = kernel.Readable | kernel.Writable
+			w.room, _ = g.p.File(fd).(roomy)
+			unset(&g.Dry, fd)
+		}
 	}
 }
 

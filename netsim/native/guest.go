@@ -146,6 +146,7 @@ func (g *guest) clock() {
 // resume gives the turn back after a call.
 func (g *guest) resume() {
 	g.clock()
+	g.tellRoom()
 	g.shared.resume()
 }
 

@@ -82,6 +82,15 @@ func (s *socket) Write(_ *kernel.Proc, src []byte) (int, kernel.Errno) {
 	return s.out().write(src), kernel.OK
 }
 
+// Room is how many bytes a Write takes now; 0 where it would fail or wait. It falls by writes only, until the
+// connection fails.
+func (s *socket) Room() int {
+	if s.state != open || s.pending != kernel.OK || s.writeClosed {
+		return 0
+	}
+	return max(0, s.out().free())
+}
+
 // Ready for writing needs a quarter of the buffer, so that writers do not dribble.
 func (s *socket) Ready(m kernel.Mode) bool {
 	switch {

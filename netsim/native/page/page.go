@@ -15,7 +15,7 @@ const (
 // Sizes in bytes. The header is followed by the buffer that operands and results pass through (a transfer of more is
 // cut short, as read(2) and write(2) may), and by the calls that were posted.
 const (
-	SimHeaderSize = 16 << 10
+	SimHeaderSize = 64 << 10
 	SimBufferSize = 1 << 20
 	SimPostSize   = 256 << 10
 	SimSize       = SimHeaderSize + SimBufferSize + SimPostSize
@@ -65,8 +65,9 @@ type SimPage struct {
 	DoneCount uint32
 	Done      [SimDoneMax]int32 // tokens of calls that have ended
 
-	// Posted calls: those whose answer the guest knows (close, epoll_ctl, writing to a standard stream or a sink). They
-	// stand behind the buffer, each a SimPosted with its operand, and are made before the next call.
+	// Posted calls: those whose answer the guest knows (close, epoll_ctl, writing to a standard stream or a sink, or to a
+	// socket that has room). They stand behind the buffer, each a SimPosted with its operand, and are made before the
+	// next call.
 	Posted uint32 // bytes
 
 	// What the guest knows of its descriptors without asking.
@@ -75,6 +76,9 @@ type SimPage struct {
 	Sinks    SimFDSet // written to without an answer
 	Blocking SimFDSet // without O_NONBLOCK
 	Dry      SimFDSet // nothing to read until an event says so; only watched streams
+
+	// Room is how many bytes a write to a socket takes for certain.
+	Room [SimFDMax]uint32
 
 	// Set before the guest starts.
 	Pid         uint64
