@@ -136,9 +136,17 @@ type Anomaly struct {
 	Topic      string    `json:"topic,omitempty"`
 	Partition  int32     `json:"partition"`
 	Time       int64     `json:"time"` // ns, when it first showed
+	About      *About    `json:"about,omitempty"`
 	Text       string    `json:"text"` // one sentence
 	Witnesses  []Witness `json:"witnesses"`
 	Documented bool      `json:"documented,omitempty"` // follows from losing records that were never fsynced
+}
+
+// About is the record that an anomaly is about, where it is about one: that which is missing, stands twice, stands
+// elsewhere, or was there too early.
+type About struct {
+	Offset int64  `json:"offset"`
+	Value  string `json:"value,omitempty"` // empty if nobody knows it
 }
 
 // Verdict is the judgement of one run.

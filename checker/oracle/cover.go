@@ -58,14 +58,8 @@ func (l *log) drained(finals bool) (acked int, why string) {
 			continue
 		}
 		acked += len(op.Invoke.Values)
-		seen := map[int]bool{}
-		for _, r := range l.of[op] {
-			seen[r.write.index] = seen[r.write.index] || r.read
-		}
-		for i := range op.Invoke.Values {
-			if !seen[i] {
-				unread++
-			}
+		if !finals {
+			unread += l.unread(op)
 		}
 	}
 	switch {
@@ -75,6 +69,19 @@ func (l *log) drained(finals bool) (acked int, why string) {
 		return acked, fmt.Sprintf("%d of them were never read (there is no final read)", unread)
 	}
 	return acked, ""
+}
+
+// unread is how many records of a produce nobody read.
+func (l *log) unread(op *history.Operation) int {
+	n := len(op.Invoke.Values)
+	read := make([]bool, n)
+	for _, r := range l.of[op] {
+		if r.read && !read[r.write.index] {
+			read[r.write.index] = true
+			n--
+		}
+	}
+	return n
 }
 
 // finalRead follows the final fetches from the start of the log to its end.

@@ -34,6 +34,9 @@ type record struct {
 	lost     bool // within the documented bargain
 	reused   bool // the offset also showed another value
 	evidence []evidence
+	shown    int     // how often, while evidence is gathered
+	rank     int     // of its offset in its log
+	other    *record // another value at the offset, while they are gathered
 }
 
 // evidence is one operation that showed a record: its acknowledgement, or a fetch.
@@ -48,11 +51,12 @@ func (r *record) first() evidence { return r.evidence[0] }
 // log is everything that a history says about one partition.
 type log struct {
 	id      tp
-	ops     []*history.Operation // all operations on it, in order of invocation
-	records []*record            // in order of offset, then of first evidence
-	offsets []int64              // distinct offsets of records, rising
-	at      [][]*record          // records by rank of their offset
-	of      map[*history.Operation][]*record
+	ops     []*history.Operation             // all operations on it, in order of invocation
+	records []*record                        // in order of offset, then of first evidence
+	offsets []int64                          // distinct offsets of records, rising
+	at      [][]*record                      // records by rank of their offset
+	of      map[*history.Operation][]*record // those that it sent
+	shows   map[*history.Operation][]*record // those that its answer showed, in the order of the answer
 	losses  []loss
 	// stop is the final fetch that read furthest, if no final operation says where the log ends: then it ends there.
 	stop *history.Operation
@@ -64,11 +68,6 @@ type gathered struct {
 	writes     map[string]write
 	logs       []*log
 	deleted    []string // topics that somebody tried to delete: their logs are left out
-}
-
-type recordKey struct {
-	offset int64
-	value  string
 }
 
 // gather builds the logs. Values that nobody sent become records without a writer; scan them with phantoms.
@@ -98,7 +97,7 @@ func gather(operations []history.Operation) *gathered {
 		id := tp{in.Topic, in.Partition}
 		l := logs[id]
 		if l == nil {
-			l = &log{id: id, of: map[*history.Operation][]*record{}}
+			l = &log{id: id}
 			logs[id] = l
 			g.logs = append(g.logs, l)
 		}
@@ -112,36 +111,78 @@ func gather(operations []history.Operation) *gathered {
 	return g
 }
 
+// shown is how many records op's answer showed: those it sent and knows the offset of, or those it read.
+func shown(op *history.Operation) int {
+	switch {
+	case op.Acked() && op.Complete.Offset >= 0:
+		return len(op.Invoke.Values)
+	case op.Invoke.F == history.Fetch && op.Complete != nil:
+		return len(op.Complete.Records)
+	}
+	return 0
+}
+
 // collect builds the records of one log from its acknowledgements and reads.
 func (l *log) collect(writes map[string]write) {
-	byKey := map[recordKey]*record{}
-	show := func(op *history.Operation, offset int64, value string) *record {
-		k := recordKey{offset, value}
-		r := byKey[k]
-		if r == nil {
-			r = &record{offset: offset, value: value}
-			if w, ok := writes[value]; ok && l.id == (tp{w.op.Invoke.Topic, w.op.Invoke.Partition}) && w.op.Outcome != history.Fail {
-				r.write = w
+	all := 0
+	for _, op := range l.ops {
+		all += shown(op)
+	}
+	list := make([]*record, 0, all)
+	l.shows = make(map[*history.Operation][]*record, len(l.ops))
+	byOffset := map[int64]*record{}
+	for _, op := range l.ops {
+		from := len(list)
+		switch n := shown(op); {
+		case n == 0:
+			continue
+		case op.Invoke.F == history.Produce:
+			for i, v := range op.Invoke.Values {
+				list = append(list, l.record(byOffset, writes, op.Complete.Offset+int64(i), v))
+				list[len(list)-1].acked = true
 			}
-			byKey[k] = r
-			l.records = append(l.records, r)
+		default:
+			for _, rec := range op.Complete.Records {
+				list = append(list, l.record(byOffset, writes, rec.Offset, rec.Value))
+				list[len(list)-1].read = true
+			}
 		}
-		r.evidence = append(r.evidence, evidence{op, op.Complete.Time})
-		return r
+		l.shows[op] = list[from:len(list):len(list)]
+	}
+	l.testify(all)
+	l.index()
+}
+
+// record is the record of a value at an offset, made when it is first shown.
+func (l *log) record(byOffset map[int64]*record, writes map[string]write, offset int64, value string) *record {
+	first := byOffset[offset]
+	r := first
+	for r != nil && r.value != value {
+		r = r.other
+	}
+	if r == nil {
+		r = &record{offset: offset, value: value, other: first}
+		if w, ok := writes[value]; ok && l.id == (tp{w.op.Invoke.Topic, w.op.Invoke.Partition}) && w.op.Outcome != history.Fail {
+			r.write = w
+		}
+		byOffset[offset] = r
+		l.records = append(l.records, r)
+	}
+	r.shown++
+	return r
+}
+
+// testify gives each record its evidence, of which there are all pieces.
+func (l *log) testify(all int) {
+	list := make([]evidence, all)
+	for _, r := range l.records {
+		r.evidence, list = list[:0:r.shown], list[r.shown:]
 	}
 	for _, op := range l.ops {
-		switch {
-		case op.Acked() && op.Complete.Offset >= 0:
-			for j, v := range op.Invoke.Values {
-				show(op, op.Complete.Offset+int64(j), v).acked = true
-			}
-		case op.Invoke.F == history.Fetch && op.Complete != nil:
-			for _, rec := range op.Complete.Records {
-				show(op, rec.Offset, rec.Value).read = true
-			}
+		for _, r := range l.shows[op] {
+			r.evidence = append(r.evidence, evidence{op, op.Complete.Time})
 		}
 	}
-	l.index()
 }
 
 // furthest is l.stop.
@@ -170,15 +211,21 @@ func (l *log) index() {
 	slices.SortStableFunc(l.records, func(a, b *record) int {
 		return cmp.Or(cmp.Compare(a.offset, b.offset), cmp.Compare(a.first().ret, b.first().ret))
 	})
-	for _, r := range l.records {
+	l.of = make(map[*history.Operation][]*record, len(l.ops))
+	from := 0
+	for i, r := range l.records {
 		if n := len(l.offsets); n == 0 || l.offsets[n-1] != r.offset {
 			l.offsets = append(l.offsets, r.offset)
 			l.at = append(l.at, nil)
+			from = i
 		}
-		last := len(l.at) - 1
-		l.at[last] = append(l.at[last], r)
-		if r.write.op != nil {
-			l.of[r.write.op] = append(l.of[r.write.op], r)
+		r.rank = len(l.at) - 1
+		l.at[r.rank] = l.records[from : i+1 : i+1]
+		if w := r.write.op; w != nil {
+			if l.of[w] == nil {
+				l.of[w] = make([]*record, 0, len(w.Invoke.Values))
+			}
+			l.of[w] = append(l.of[w], r)
 		}
 	}
 }

@@ -184,3 +184,19 @@ func BenchmarkJudge(b *testing.B) {
 		})
 	}
 }
+
+// TestAboutIsInTheSentence: readers that follow an anomaly to its record land where its sentence sends them, and every
+// anomaly that a client saw in a record says which.
+func TestAboutIsInTheSentence(t *testing.T) {
+	ofNoRecord := []string{PIDReused, EndOffsetBack, TwoLeaders, AppendMisfits, LostFlushed, NotLinearizable, CorruptRead}
+	for _, s := range corpus(t) {
+		for _, a := range Judge(s.in).Anomalies {
+			switch {
+			case a.About == nil:
+				require.Contains(t, ofNoRecord, a.Class, s.name)
+			case a.Class != CorruptRead:
+				require.Regexp(t, fmt.Sprintf(`\b%d\b|"%s"`, a.About.Offset, a.About.Value), a.Text, s.name)
+			}
+		}
+	}
+}

@@ -28,7 +28,7 @@ func (j *judge) scanBatch(l *log, op *history.Operation) {
 	at := make([]*record, len(op.Invoke.Values))
 	for _, r := range mine {
 		if first := at[r.write.index]; first != nil {
-			a := Anomaly{Class: Duplicate, Time: r.first().ret, Witnesses: j.witnesses(op, first.first().op, r.first().op)}
+			a := Anomaly{Class: Duplicate, Time: r.first().ret, About: r.about(), Witnesses: j.witnesses(op, first.first().op, r.first().op)}
 			j.excusePair(l, &a, first, r)
 			j.report(a, l.id, "%s was sent once and stands at offset %d and at %d", r.name(), first.offset, r.offset)
 			return
@@ -41,7 +41,7 @@ func (j *judge) scanBatch(l *log, op *history.Operation) {
 	base := mine[0].offset - int64(mine[0].write.index)
 	for i, r := range at {
 		if r != nil && r.offset != base+int64(i) {
-			a := Anomaly{Class: Reordered, Time: r.first().ret, Witnesses: j.witnesses(op, mine[0].first().op, r.first().op)}
+			a := Anomaly{Class: Reordered, Time: r.first().ret, About: r.about(), Witnesses: j.witnesses(op, mine[0].first().op, r.first().op)}
 			j.excusePair(l, &a, mine[0], r)
 			j.report(a, l.id, "%s was sent in one batch with %s at offset %d and stands at %d, not at %d",
 				r.name(), mine[0].name(), mine[0].offset, r.offset, base+int64(i))
@@ -49,7 +49,10 @@ func (j *judge) scanBatch(l *log, op *history.Operation) {
 		}
 		if r == nil {
 			if other := l.other(base + int64(i)); other != nil {
-				a := Anomaly{Class: Gap, Time: other.first().ret, Witnesses: j.witnesses(op, mine[0].first().op, other.first().op)}
+				a := Anomaly{
+					Class: Gap, Time: other.first().ret, About: &About{base + int64(i), op.Invoke.Values[i]},
+					Witnesses: j.witnesses(op, mine[0].first().op, other.first().op),
+				}
 				j.excusePair(l, &a, mine[0], other)
 				j.report(a, l.id, "half a batch: %s is at offset %d, and where its neighbour %q belongs is %s",
 					mine[0].name(), mine[0].offset, op.Invoke.Values[i], other.name())
@@ -127,7 +130,7 @@ func (j *judge) reordered(l *log, a, b *history.Operation) {
 	}
 	j.misplaced[b] = true
 	x, y := l.of[a][0], l.of[b][0]
-	an := Anomaly{Class: Reordered, Time: y.first().ret, Witnesses: j.witnesses(a, b)}
+	an := Anomaly{Class: Reordered, Time: y.first().ret, About: y.about(), Witnesses: j.witnesses(a, b)}
 	j.excusePair(l, &an, x, y)
 	j.report(an, l.id, "%s sent %s before %s, and they stand at offsets %d and %d", a.Name(), x.name(), y.name(), x.offset, y.offset)
 }
@@ -166,7 +169,7 @@ func (j *judge) scanPair(l *log, a, b *history.Operation) {
 	case seqBefore(b.Invoke.Seq, want):
 		j.reordered(l, b, a)
 	case l.known(end, baseOf(l, b)) && !anyReused(x) && !anyReused(y):
-		an := Anomaly{Class: Gap, Time: y[0].first().ret, Witnesses: j.witnesses(a, b)}
+		an := Anomaly{Class: Gap, Time: y[0].first().ret, About: y[0].about(), Witnesses: j.witnesses(a, b)}
 		j.excuseGap(l, &an, x[0], y[0])
 		j.report(an, l.id, "producer id %d: after sequence %d at offset %d comes sequence %d at offset %d; %d was never appended",
 			b.Invoke.PID, a.Invoke.Seq, x[0].offset, b.Invoke.Seq, y[0].offset, want)

@@ -9,10 +9,12 @@ import (
 
 func (r *record) name() string { return strconv.Quote(r.value) }
 
+func (r *record) about() *About { return &About{Offset: r.offset, Value: r.value} }
+
 // denied turns denials into anomalies: stale if the record came back, else lost, unless a power cut may take it.
 func (j *judge) denied(l *log, denials []denial) {
 	for _, d := range denials {
-		a := Anomaly{Time: d.op.Call, Witnesses: j.witnesses(d.r.first().op, d.op)}
+		a := Anomaly{Time: d.op.Call, About: d.r.about(), Witnesses: j.witnesses(d.r.first().op, d.op)}
 		loss := j.gone(l, d.r, d.r.offset, d.op.Call, ended(d.op))
 		back := d.r.since(ended(d.op))
 		switch {
@@ -77,7 +79,7 @@ func (j *judge) scanOffsets(l *log) {
 }
 
 func (j *judge) replaced(l *log, old, r *record) {
-	a := Anomaly{Class: OffsetReused, Time: r.first().ret, Witnesses: j.witnesses(old.first().op, r.first().op)}
+	a := Anomaly{Class: OffsetReused, Time: r.first().ret, About: old.about(), Witnesses: j.witnesses(old.first().op, r.first().op)}
 	seen := r.first().ret
 	if loss := j.gone(l, old, old.offset, seen, seen); loss != nil {
 		old.lost = true
@@ -98,8 +100,9 @@ func (j *judge) scanReads(l *log) {
 		}
 		if done.Corrupt != "" {
 			a := Anomaly{Class: CorruptRead, Time: done.Time, Witnesses: j.witnesses(op)}
-			if w := l.expected(op); w != nil {
-				a.Witnesses = append(a.Witnesses, j.witnesses(w)...)
+			if r := l.expected(op); r != nil {
+				a.About = r.about()
+				a.Witnesses = append(a.Witnesses, j.witnesses(r.first().op)...)
 			}
 			j.report(a, l.id, "%s was served bytes that fail their checks: %s", op.Name(), done.Corrupt)
 		}
@@ -109,14 +112,14 @@ func (j *judge) scanReads(l *log) {
 	}
 }
 
-// expected is an operation that showed the record that a corrupt answer should have held next.
-func (l *log) expected(op *history.Operation) *history.Operation {
+// expected is the record that a corrupt answer should have held next, if another operation showed it.
+func (l *log) expected(op *history.Operation) *record {
 	next := op.Invoke.Offset
 	if n := len(op.Complete.Records); n > 0 {
 		next = op.Complete.Records[n-1].Offset + 1
 	}
 	if rank := l.rank(next); rank < len(l.at) && l.offsets[rank] == next && l.at[rank][0].first().op != op {
-		return l.at[rank][0].first().op
+		return l.at[rank][0]
 	}
 	return nil
 }
@@ -124,21 +127,25 @@ func (l *log) expected(op *history.Operation) *history.Operation {
 func (j *judge) scanAnswer(l *log, op *history.Operation) {
 	done := op.Complete
 	last := op.Invoke.Offset - 1
-	for _, rec := range done.Records {
+	for i, r := range l.shows[op] {
+		rec := &done.Records[i]
 		if rec.Offset <= last {
-			j.report(Anomaly{Class: CorruptRead, Time: done.Time, Witnesses: j.witnesses(op)}, l.id,
+			j.report(Anomaly{Class: CorruptRead, Time: done.Time, About: &About{rec.Offset, rec.Value}, Witnesses: j.witnesses(op)}, l.id,
 				"%s was served a record at offset %d where it expected %d or above", op.Name(), rec.Offset, last+1)
 		}
 		last = max(last, rec.Offset)
-		j.scanValue(l, op, rec)
+		if w := r.write.op; w == nil || done.Time < w.Call {
+			j.scanValue(l, op, rec)
+		}
 	}
 	if op.Outcome == history.OK && done.HW >= 0 && last >= done.HW {
-		j.report(Anomaly{Class: UncommittedRead, Time: done.Time, Witnesses: j.witnesses(op)}, l.id,
+		j.report(Anomaly{Class: UncommittedRead, Time: done.Time, About: &About{Offset: last}, Witnesses: j.witnesses(op)}, l.id,
 			"%s was served offset %d by an answer whose high watermark is %d", op.Name(), last, done.HW)
 	}
 }
 
-func (j *judge) scanValue(l *log, op *history.Operation, rec history.Rec) {
+// scanValue says what is wrong with a record that was read.
+func (j *judge) scanValue(l *log, op *history.Operation, rec *history.Rec) {
 	w, sent := j.g.writes[rec.Value]
 	class, why := Phantom, ""
 	switch {
@@ -153,7 +160,7 @@ func (j *judge) scanValue(l *log, op *history.Operation, rec history.Rec) {
 	default:
 		return
 	}
-	a := Anomaly{Class: class, Time: op.Complete.Time, Witnesses: j.witnesses(op)}
+	a := Anomaly{Class: class, Time: op.Complete.Time, About: &About{rec.Offset, rec.Value}, Witnesses: j.witnesses(op)}
 	if sent {
 		a.Witnesses = append(a.Witnesses, j.witnesses(w.op)...)
 	}

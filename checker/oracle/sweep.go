@@ -121,15 +121,9 @@ func (s *sweep) learn(op *history.Operation) {
 	done := op.Complete
 	switch op.Invoke.F {
 	case history.Produce:
-		if op.Acked() && done.Offset >= 0 {
-			for i, v := range op.Invoke.Values {
-				s.establish(done.Offset+int64(i), v)
-			}
-		}
+		s.establish(s.l.shows[op])
 	case history.Fetch:
-		for _, rec := range done.Records {
-			s.establish(rec.Offset, rec.Value)
-		}
+		s.establish(s.l.shows[op])
 		if op.Outcome == history.OK {
 			s.learnEnd(done.HW, op)
 			s.learnStart(done.LogStart)
@@ -146,12 +140,11 @@ func (s *sweep) learn(op *history.Operation) {
 	}
 }
 
-func (s *sweep) establish(offset int64, value string) {
-	rank := s.l.rank(offset)
-	for _, r := range s.l.at[rank] {
-		if r.value == value && r.write.op != nil && offset >= s.floor {
-			s.now[rank] = r
-			s.top, s.low = max(s.top, rank+1), min(s.low, rank)
+func (s *sweep) establish(records []*record) {
+	for _, r := range records {
+		if r.write.op != nil && r.offset >= s.floor {
+			s.now[r.rank] = r
+			s.top, s.low = max(s.top, r.rank+1), min(s.low, r.rank)
 		}
 	}
 }
@@ -295,7 +288,7 @@ func (s *sweep) checkHole(op *history.Operation, from, to int64) {
 	if denied || s.j.in.Promises.Holes {
 		return
 	}
-	s.j.report(Anomaly{Class: Gap, Time: op.Call, Witnesses: s.j.witnesses(op)}, s.l.id,
+	s.j.report(Anomaly{Class: Gap, Time: op.Call, About: &About{Offset: from}, Witnesses: s.j.witnesses(op)}, s.l.id,
 		"%s was served a slice with a hole: nothing from offset %d to %d, and a record at %d", op.Name(), from, to-1, to)
 }
 
@@ -338,7 +331,7 @@ func (s *sweep) checkAppendEnd(op *history.Operation, base int64, mine []*record
 }
 
 func (s *sweep) inversion(op *history.Operation, high *record, loss *loss) Anomaly {
-	a := Anomaly{Class: Inversion, Time: op.Call, Witnesses: s.j.witnesses(high.first().op, op)}
+	a := Anomaly{Class: Inversion, Time: op.Call, About: high.about(), Witnesses: s.j.witnesses(high.first().op, op)}
 	if producer(high.write.op) == producer(op) {
 		a.Class = Reordered
 	}

@@ -28,7 +28,7 @@ func (s *eventScan) scanTimes(l *log) {
 		if e != nil && e.Time <= op.Return || s.recoveredMore(l, op) {
 			continue
 		}
-		a := Anomaly{Class: AckNoAppend, Time: op.Return, Witnesses: s.j.witnesses(op)}
+		a := Anomaly{Class: AckNoAppend, Time: op.Return, About: &About{base, op.Invoke.Values[0]}, Witnesses: s.j.witnesses(op)}
 		if e != nil {
 			a.Witnesses = append(a.Witnesses, eventWitness(*e))
 		}
@@ -61,7 +61,7 @@ func (s *eventScan) scanFlushes(l *log) {
 		if r.write.op == nil || i < len(ends) && ends[i].Time <= e.ret {
 			continue
 		}
-		a := Anomaly{Class: ReadNoFlush, Time: e.ret, Witnesses: s.j.witnesses(e.op)}
+		a := Anomaly{Class: ReadNoFlush, Time: e.ret, About: r.about(), Witnesses: s.j.witnesses(e.op)}
 		if i < len(ends) {
 			a.Witnesses = append(a.Witnesses, eventWitness(ends[i]))
 		}
