@@ -8,7 +8,8 @@ import (
 )
 
 // Broker is the settings of one broker, typed. Times are in the unit that ends the name; -1 is "no limit" where Kafka
-// says so. It does not change after LoadBroker.
+// says so. It does not change after LoadBroker:
+// see WithDynamic.
 type Broker struct {
 	NodeID              int32
 	LogDirs             []string // one at least
@@ -29,11 +30,16 @@ type Broker struct {
 	SocketSendBufferBytes    int32
 	SocketReceiveBufferBytes int32
 	QueuedMaxRequests        int32
+	QueuedMaxRequestBytes    int64 // -1: the broker's own limit
 	MaxConnections           int32
 	MaxConnectionsPerIP      int32
-	ConnectionsMaxIdleMs     int64
-	FetchMaxBytes            int32
-	FetchSessionSlots        int32 // max.incremental.fetch.session.cache.slots
+	ConnectionOverrides      []ConnectionOverride // max.connections.per.ip.overrides
+	// MaxConnectionCreationRate is connections in a second.
+	MaxConnectionCreationRate int32
+	ConnectionsMaxIdleMs      int64
+	FetchMaxBytes             int32
+	FetchSessionSlots         int32 // max.incremental.fetch.session.cache.slots
+	DescribePartitionsMax     int32 // max.request.partition.size.limit
 
 	FlushSchedulerIntervalMs             int64
 	FlushOffsetCheckpointIntervalMs      int64
@@ -44,7 +50,20 @@ type Broker struct {
 
 	Warnings []string // one line each: settings that nobody knows, or that are given twice
 
-	set []Pair // what was given explicitly, valid and sorted
+	set    []Pair  // what was given explicitly, valid and sorted
+	layers []layer // set and, above it, what was changed while the broker runs; the strongest first
+}
+
+// ConnectionOverride is the limit of connections of one host.
+type ConnectionOverride struct {
+	Host string // a name or an address
+	Max  int32
+}
+
+// layer is one place where broker settings are given.
+type layer struct {
+	source Source
+	pairs  []Pair
 }
 
 // LoadBroker makes a Broker from server.properties and from overrides of the form key=value, which win. props may be
@@ -62,8 +81,8 @@ func LoadBroker(props *Properties, overrides []string) (*Broker, error) {
 	if err := b.take(slices.Concat(entries, over)); err != nil {
 		return nil, err
 	}
-	r := &reader{set: b.set}
-	if err := b.load(r); err != nil {
+	b.layers = []layer{{SourceStaticBroker, b.set}}
+	if err := b.load(&reader{layers: b.layers}); err != nil {
 		return nil, fmt.Errorf("config: %w", err)
 	}
 	return b, nil
@@ -139,8 +158,12 @@ func (b *Broker) loadNetwork(r *reader) {
 	b.SocketSendBufferBytes = r.int32("socket.send.buffer.bytes")
 	b.SocketReceiveBufferBytes = r.int32("socket.receive.buffer.bytes")
 	b.QueuedMaxRequests = r.int32("queued.max.requests")
+	b.QueuedMaxRequestBytes = r.int("queued.max.request.bytes")
 	b.MaxConnections = r.int32("max.connections")
 	b.MaxConnectionsPerIP = r.int32("max.connections.per.ip")
+	b.ConnectionOverrides, _ = parseOverridesPerIP(r.text("max.connections.per.ip.overrides")) // the validator has seen it
+	b.MaxConnectionCreationRate = r.int32("max.connection.creation.rate")
+	b.DescribePartitionsMax = r.int32("max.request.partition.size.limit")
 	b.ConnectionsMaxIdleMs = r.int("connections.max.idle.ms")
 	b.FetchMaxBytes = r.int32("fetch.max.bytes")
 	b.FetchSessionSlots = r.int32("max.incremental.fetch.session.cache.slots")
@@ -157,11 +180,20 @@ func (b *Broker) loadIntervals(r *reader) {
 
 // reader gives typed values out of validated pairs, or the default.
 type reader struct {
-	set []Pair
+	layers []layer
+}
+
+func (r *reader) find(name string) (text string, ok bool) {
+	for i := range r.layers {
+		if text, ok = Get(r.layers[i].pairs, name); ok {
+			break
+		}
+	}
+	return text, ok
 }
 
 func (r *reader) has(name string) bool {
-	_, ok := Get(r.set, name)
+	_, ok := r.find(name)
 	return ok
 }
 
@@ -170,7 +202,7 @@ func (r *reader) value(name string) value {
 	if d == nil {
 		panic("config: code asks for " + name + ", which the table lacks")
 	}
-	text, ok := Get(r.set, name)
+	text, ok := r.find(name)
 	if !ok {
 		text = d.Default
 	}

@@ -79,7 +79,8 @@ func TestDefaults(t *testing.T) {
 		FlushSchedulerIntervalMs: math.MaxInt64, FlushOffsetCheckpointIntervalMs: 60_000,
 		FlushStartOffsetCheckpointIntervalMs: 60_000, RetentionCheckIntervalMs: 300_000,
 		ProducerIDExpirationMs: 86_400_000, ProducerIDExpirationCheckIntervalMs: 600_000,
-		set: []Pair{{"node.id", "3"}},
+		QueuedMaxRequestBytes: -1, MaxConnectionCreationRate: math.MaxInt32, DescribePartitionsMax: 2000,
+		set: []Pair{{"node.id", "3"}}, layers: []layer{{SourceStaticBroker, []Pair{{"node.id", "3"}}}},
 	}, b)
 	assert.Equal(t, Topic{
 		SegmentBytes: 1 << 30, SegmentMs: 7 * 86_400_000, SegmentIndexBytes: 10 << 20, IndexIntervalBytes: 4096,
@@ -242,7 +243,7 @@ func TestDescribe(t *testing.T) {
 	assert.Equal(t, "absent", find(b.DescribeTopic(nil), "internal.segment.bytes"))
 	assert.Equal(t, "absent", find(b.DescribeTopic(nil), "node.id"))
 	assert.Equal(t, "2 4 [{log.retention.hours 2 4} {log.retention.hours 168 5}]", find(b.DescribeBroker(), "log.retention.hours"))
-	assert.Equal(t, " 5 []", find(b.DescribeBroker(), "log.retention.ms"))
+	assert.Equal(t, " 4 [{log.retention.hours 2 4} {log.retention.hours 168 5}]", find(b.DescribeBroker(), "log.retention.ms"))
 	assert.Equal(t, "absent", find(b.DescribeBroker(), "retention.ms"))
 }
 

@@ -7,10 +7,11 @@ type Source int8
 
 // Sources.
 const (
-	SourceTopic         Source = 1
-	SourceDynamicBroker Source = 2
-	SourceStaticBroker  Source = 4
-	SourceDefault       Source = 5
+	SourceTopic          Source = 1
+	SourceDynamicBroker  Source = 2
+	SourceDynamicDefault Source = 3 // of all brokers, changed while they run
+	SourceStaticBroker   Source = 4
+	SourceDefault        Source = 5
 )
 
 // Synonym is one place where a value is given.
@@ -24,26 +25,71 @@ type Synonym struct {
 type Described struct {
 	Definition *Definition
 	Value      string // in the unit of the setting's own name; "" when it is given nowhere
-	Source     Source // of the value
+	Absent     bool   // given nowhere, and no list: null in DescribeConfigs
+	Source     Source // of the strongest synonym
 	Synonyms   []Synonym
 }
 
-// DescribeBroker lists all broker settings, sorted by name.
+// brokerSynonyms are the groups of broker settings that are one setting in several units, or the default of another:
+// the strongest first.
+var brokerSynonyms = [...][]string{
+	{"log.roll.ms", "log.roll.hours"},
+	{"log.roll.jitter.ms", "log.roll.jitter.hours"},
+	{"log.flush.interval.ms", "log.flush.scheduler.interval.ms"},
+	{"log.retention.ms", "log.retention.minutes", "log.retention.hours"},
+}
+
+// synonymsOf is the names that a broker setting's value may come from, as Kafka describes it.
+func synonymsOf(d *Definition) []string {
+	for _, group := range brokerSynonyms {
+		for _, name := range group {
+			if name == d.Name && name != "log.flush.scheduler.interval.ms" {
+				return group
+			}
+		}
+	}
+	return []string{d.Name}
+}
+
+// DescribeBroker lists all broker settings, sorted by name. A value is the setting's own, whatever its synonyms have.
 func (b *Broker) DescribeBroker() []Described {
+	r := &reader{layers: b.layers}
 	var all []Described
 	for i := range table {
 		d := &table[i]
 		if d.Scope&ScopeBroker == 0 {
 			continue
 		}
-		var sources []Synonym
-		if text, ok := Get(b.set, d.Name); ok {
-			sources = append(sources, Synonym{Name: d.Name, Value: text, Source: SourceStaticBroker})
+		names := synonymsOf(d)
+		sources := given(nil, b.layers, names)
+		for _, name := range names {
+			if def := Lookup(name).Default; def != "" {
+				sources = append(sources, Synonym{Name: name, Value: def, Source: SourceDefault})
+			}
 		}
-		if d.Default != "" {
-			sources = append(sources, Synonym{Name: d.Name, Value: d.Default, Source: SourceDefault})
+		out := described(d, sources)
+		value, ok := r.find(d.Name)
+		if !ok {
+			value = d.Default
 		}
-		all = append(all, described(d, sources))
+		out.Value, out.Absent = value, !ok && d.Default == "" && d.Type != List
+		all = append(all, out)
+	}
+	return all
+}
+
+// DescribeDefaults lists what was changed for all brokers, sorted by name.
+func (b *Broker) DescribeDefaults() []Described {
+	var all []Described
+	for _, l := range b.layers {
+		if l.source != SourceDynamicDefault {
+			continue
+		}
+		for _, p := range l.pairs {
+			if d := Lookup(p.Name); d != nil {
+				all = append(all, described(d, []Synonym{{Name: p.Name, Value: p.Value, Source: l.source}}))
+			}
+		}
 	}
 	return all
 }
@@ -51,7 +97,7 @@ func (b *Broker) DescribeBroker() []Described {
 // DescribeTopic lists all topic settings of a topic with these pairs of its own, sorted by name. A setting that is
 // given nowhere and has no default is left out.
 func (b *Broker) DescribeTopic(own []Pair) []Described {
-	r := topicReader{broker: b.set, own: own}
+	r := topicReader{layers: b.layers, own: own}
 	var all []Described
 	for i := range table {
 		if d := &table[i]; d.Scope&ScopeTopic != 0 {

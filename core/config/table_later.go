@@ -8,14 +8,13 @@ var laterTable = []Definition{
 	inert("controller.quorum.bootstrap.servers", List, "", Validator{}, "the quorum has one voter"),
 	inert("inter.broker.listener.name", String, "", Validator{}, "brokers use the first listener"),
 	inert("security.inter.broker.protocol", String, "PLAINTEXT", oneOf("PLAINTEXT"), "only PLAINTEXT is served"),
-	inert("num.network.threads", Int, "3", atLeast(1), "threads"),
-	inert("num.io.threads", Int, "8", atLeast(1), "threads"),
-	inert("background.threads", Int, "10", atLeast(1), "threads"),
-	inert("num.replica.fetchers", Int, "1", atLeast(1), "threads"),
+	inertDynamic("num.network.threads", Int, "3", atLeast(1), "threads"),
+	inertDynamic("num.io.threads", Int, "8", atLeast(1), "threads"),
+	inertDynamic("background.threads", Int, "10", atLeast(1), "threads"),
+	inertDynamic("num.replica.fetchers", Int, "1", atLeast(1), "threads"),
 	inert("num.replica.alter.log.dirs.threads", Int, "", atLeast(1), "threads"),
-	inert("num.recovery.threads.per.data.dir", Int, "2", atLeast(1), "threads"),
+	inertDynamic("num.recovery.threads.per.data.dir", Int, "2", atLeast(1), "threads"),
 	inert("socket.listen.backlog.size", Int, "50", atLeast(1), "the system's choice is taken"),
-	inert("queued.max.request.bytes", Long, "-1", noLimitOr(1), "bounded by queued.max.requests and socket.request.max.bytes"),
 	inert("request.timeout.ms", Int, "30000", atLeast(0), "requests between brokers"),
 	inert("controlled.shutdown.max.retries", Int, "3", atLeast(0), "handing over leaderships"),
 	inert("controlled.shutdown.retry.backoff.ms", Long, "5000", atLeast(0), "handing over leaderships"),
@@ -38,12 +37,12 @@ var laterTable = []Definition{
 	inert("replica.socket.receive.buffer.bytes", Int, "65536", noLimitOr(1), "replication"),
 	inert("replica.high.watermark.checkpoint.interval.ms", Long, "5000", atLeast(1), "replication"),
 	inert("log.cleaner.enable", Bool, "true", Validator{}, "compaction"),
-	inert("log.cleaner.threads", Int, "1", atLeast(0), "compaction"),
-	inert("log.cleaner.backoff.ms", Long, "15000", atLeast(0), "compaction"),
-	inert("log.cleaner.dedupe.buffer.size", Long, "134217728", atLeast(1), "compaction"),
-	inert("log.cleaner.io.buffer.size", Int, "524288", atLeast(0), "compaction"),
-	inert("log.cleaner.io.buffer.load.factor", Double, "0.9", share(), "compaction"),
-	inert("log.cleaner.io.max.bytes.per.second", Double, "1.7976931348623157E308", Validator{}, "compaction"),
+	inertDynamic("log.cleaner.threads", Int, "1", atLeast(0), "compaction"),
+	inertDynamic("log.cleaner.backoff.ms", Long, "15000", atLeast(0), "compaction"),
+	inertDynamic("log.cleaner.dedupe.buffer.size", Long, "134217728", atLeast(1), "compaction"),
+	inertDynamic("log.cleaner.io.buffer.size", Int, "524288", atLeast(0), "compaction"),
+	inertDynamic("log.cleaner.io.buffer.load.factor", Double, "0.9", share(), "compaction"),
+	inertDynamic("log.cleaner.io.max.bytes.per.second", Double, "1.7976931348623157E308", Validator{}, "compaction"),
 	inert("group.initial.rebalance.delay.ms", Int, "3000", atLeast(0), "consumer groups"),
 	inert("group.min.session.timeout.ms", Int, "6000", atLeast(0), "consumer groups"),
 	inert("group.max.session.timeout.ms", Int, "1800000", atLeast(0), "consumer groups"),
@@ -69,7 +68,17 @@ var laterTable = []Definition{
 	inert("share.coordinator.state.topic.num.partitions", Int, "50", atLeast(1), "share groups"),
 	inert("metrics.num.samples", Int, "2", atLeast(1), "metrics"),
 	inert("metrics.sample.window.ms", Long, "30000", atLeast(1), "metrics"),
-	inert("metric.reporters", List, "", Validator{}, "metrics"),
+	inertDynamic("metric.reporters", List, "", Validator{}, "metrics"),
+	inertDynamic("leader.replication.throttled.rate", Long, "9223372036854775807", atLeast(0), "replication"),
+	inertDynamic("follower.replication.throttled.rate", Long, "9223372036854775807", atLeast(0), "replication"),
+	inertDynamic("replica.alter.log.dirs.io.max.bytes.per.second", Long, "9223372036854775807", atLeast(0), "moving logs"),
+}
+
+// inertDynamic may change while the broker runs, as in Kafka, with as little effect.
+func inertDynamic(name string, t Type, def string, v Validator, doc string) Definition {
+	d := inert(name, t, def, v, doc)
+	d.Dynamic = true
+	return d
 }
 
 func inert(name string, t Type, def string, v Validator, doc string) Definition {

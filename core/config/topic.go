@@ -53,7 +53,7 @@ func ValidateTopic(own []Pair) error {
 		}
 	}
 	if len(faults) == 0 {
-		r := reader{set: own}
+		r := reader{layers: []layer{{SourceTopic, own}}}
 		if low, high := r.int("min.compaction.lag.ms"), r.int("max.compaction.lag.ms"); low > high {
 			return fmt.Errorf("config: min.compaction.lag.ms=%d: must not be above max.compaction.lag.ms=%d", low, high)
 		}
@@ -64,7 +64,7 @@ func ValidateTopic(own []Pair) error {
 // Topic is the effective settings of a topic with these pairs of its own, sorted. Pairs that ValidateTopic would refuse
 // are passed over.
 func (b *Broker) Topic(own []Pair) Topic {
-	v := topicReader{broker: b.set, own: own}
+	v := topicReader{layers: b.layers, own: own}
 	policy := v.value("cleanup.policy").list
 	t := Topic{
 		SegmentBytes:           int32(v.int("segment.bytes")),
@@ -99,7 +99,8 @@ func (b *Broker) Topic(own []Pair) Topic {
 
 // topicReader looks a topic's setting up where it may come from.
 type topicReader struct {
-	broker, own []Pair
+	layers []layer
+	own    []Pair
 }
 
 func (r *topicReader) int(name string) int64 { return r.value(name).number }
@@ -126,17 +127,27 @@ func (r *topicReader) sources(d *Definition) []Synonym {
 	if text, ok := Get(r.own, d.Name); ok {
 		all = append(all, Synonym{Name: d.Name, Value: text, Source: SourceTopic})
 	}
+	all = given(all, r.layers, d.Synonyms)
 	standard := d
 	for _, name := range d.Synonyms {
-		if text, ok := Get(r.broker, name); ok {
-			all = append(all, Synonym{Name: name, Value: text, Source: SourceStaticBroker})
-		}
 		if s := Lookup(name); s.Default != "" {
 			standard = s
 		}
 	}
 	if standard.Default != "" {
 		all = append(all, Synonym{Name: standard.Name, Value: standard.Default, Source: SourceDefault})
+	}
+	return all
+}
+
+// given appends where broker settings of these names are given: layer by layer, the names in their order.
+func given(all []Synonym, layers []layer, names []string) []Synonym {
+	for i := range layers {
+		for _, name := range names {
+			if text, ok := Get(layers[i].pairs, name); ok {
+				all = append(all, Synonym{Name: name, Value: text, Source: layers[i].source})
+			}
+		}
 	}
 	return all
 }

@@ -3,6 +3,7 @@ package config
 import (
 	"fmt"
 	"slices"
+	"strconv"
 	"strings"
 )
 
@@ -110,4 +111,33 @@ func rules() Validator {
 			return err == nil
 		},
 	}
+}
+
+// overrides allows host:number words.
+func overrides() Validator {
+	return Validator{
+		Range: "of the form host:number,host:number",
+		ok: func(v value) bool {
+			_, ok := parseOverridesPerIP(v.text)
+			return ok
+		},
+	}
+}
+
+// parseOverridesPerIP reads max.connections.per.ip.overrides. An IPv6 address has colons of its own: the last one counts.
+func parseOverridesPerIP(text string) ([]ConnectionOverride, bool) {
+	var all []ConnectionOverride
+	for _, word := range splitList(text) {
+		colon := strings.LastIndexByte(word, ':')
+		if colon < 1 {
+			return nil, false
+		}
+		n, err := strconv.ParseUint(strings.TrimSpace(word[colon+1:]), 10, 31)
+		if err != nil {
+			return nil, false
+		}
+		host := strings.TrimSuffix(strings.TrimPrefix(strings.TrimSpace(word[:colon]), "["), "]")
+		all = append(all, ConnectionOverride{Host: host, Max: int32(n)})
+	}
+	return all, true
 }

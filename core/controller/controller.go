@@ -38,6 +38,10 @@ func (c *Controller) Handle(_ kafka.Now, req Request) Decision {
 		d.Response, d.Records = c.createTopics(req)
 	case *DeleteTopics:
 		d.Response, d.Records = c.deleteTopics(req)
+	case *CreatePartitions:
+		d.Response, d.Records = c.createPartitions(req)
+	case *AlterConfigs:
+		d.Response, d.Records = c.alterConfigs(req)
 	case *AllocateProducerIDs:
 		d.Response, d.Records = c.allocateProducerIDs(req)
 		d.Durable = c.cfg.Rules.ProducerIDsDurable

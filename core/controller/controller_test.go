@@ -52,6 +52,25 @@ func TestSpeculation(t *testing.T) {
 				}
 				handle(req)
 			},
+			"partitions": func(t *rapid.T) {
+				req := &CreatePartitions{ValidateOnly: rapid.Bool().Draw(t, "validate only")}
+				for range rapid.IntRange(1, 3).Draw(t, "topics") {
+					req.Topics = append(req.Topics, MorePartitions{Topic: name.Draw(t, "name"), Count: rapid.Int32Range(-1, 5).Draw(t, "count")})
+				}
+				handle(req)
+			},
+			"alter": func(t *rapid.T) {
+				req := &AlterConfigs{ValidateOnly: rapid.Bool().Draw(t, "validate only"), Incremental: rapid.Bool().Draw(t, "incremental")}
+				for range rapid.IntRange(1, 3).Draw(t, "resources") {
+					r := AlterResource{Resource: Resource{Type: rapid.SampledFrom([]int8{2, 4, 9}).Draw(t, "type"), Name: rapid.SampledFrom([]string{"a", "b", "", "1"}).Draw(t, "resource")}}
+					for range rapid.IntRange(0, 2).Draw(t, "changes") {
+						r.Changes = append(r.Changes, ConfigChange{Name: rapid.SampledFrom([]string{"flush.ms", "cleanup.policy", "max.connections", "x"}).Draw(t, "key"),
+							Op: ConfigOp(rapid.Int8Range(0, 3).Draw(t, "op")), Value: rapid.SampledFrom([]string{"1", "compact", "delete"}).Draw(t, "value")})
+					}
+					req.Resources = append(req.Resources, r)
+				}
+				handle(req)
+			},
 			"producer ids": func(t *rapid.T) {
 				id := rapid.Int32Range(1, 3).Draw(t, "broker")
 				epoch := int64(0)

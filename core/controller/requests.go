@@ -6,7 +6,7 @@ import (
 	"trialog/core/meta"
 )
 
-// Request is one of CreateTopics, DeleteTopics, AllocateProducerIDs, RegisterBroker.
+// Request is one of CreateTopics, DeleteTopics, CreatePartitions, AlterConfigs, AllocateProducerIDs, RegisterBroker.
 type Request interface{ isRequest() }
 
 // Response answers a request; its type is CreateTopicsResponse for CreateTopics and so on.

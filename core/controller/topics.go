@@ -150,17 +150,27 @@ func (c *Controller) assign(t *NewTopic, have int) ([][]kafka.NodeID, *refusal) 
 	if no := tooMany(int(partitions), have); no != nil {
 		return nil, no
 	}
+	live := c.live()
+	if int(factor) > len(live) {
+		return nil, tooFewBrokers(int(factor), len(live))
+	}
+	return c.place(live, int(partitions), int(factor)), nil
+}
+
+// live is the brokers that may be given partitions.
+func (c *Controller) live() []kafka.NodeID {
 	var live []kafka.NodeID
 	for _, b := range c.speculative.Brokers() {
 		if !b.Fenced {
 			live = append(live, b.ID)
 		}
 	}
-	if int(factor) > len(live) {
-		return nil, refuse(kafka.ErrInvalidReplicationFactor, "Unable to replicate the partition %d time(s): The target "+
-			"replication factor of %d cannot be reached because only %d broker(s) are registered.", factor, factor, len(live))
-	}
-	return c.place(live, int(partitions), int(factor)), nil
+	return live
+}
+
+func tooFewBrokers(factor, live int) *refusal {
+	return refuse(kafka.ErrInvalidReplicationFactor, "Unable to replicate the partition %d time(s): The target "+
+		"replication factor of %d cannot be reached because only %d broker(s) are registered.", factor, factor, live)
 }
 
 func tooMany(partitions, have int) *refusal {

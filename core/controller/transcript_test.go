@@ -40,6 +40,10 @@ func (p *player) run(words []string) string {
 		d = p.c.Handle(kafka.Now{}, p.create(words))
 	case "delete":
 		d = p.c.Handle(kafka.Now{}, p.delete(words[1:]))
+	case "partitions", "validate-partitions":
+		d = p.c.Handle(kafka.Now{}, p.partitions(words))
+	case "alter", "replace", "validate-alter":
+		d = p.c.Handle(kafka.Now{}, p.alter(words))
 	case "producer-ids":
 		d = p.c.Handle(kafka.Now{}, &AllocateProducerIDs{Broker: int32(p.int(words[1])), BrokerEpoch: int64(p.int(words[2]))})
 	case "register":
@@ -88,10 +92,66 @@ func show(r Response) string {
 		for _, t := range r.Topics {
 			fmt.Fprintf(&b, "%s %s: %s %s\n", t.Name, t.ID, t.Code, t.Message)
 		}
+	case *CreatePartitionsResponse:
+		for _, t := range r.Topics {
+			fmt.Fprintf(&b, "%s: %s %s\n", t.Name, t.Code, t.Message)
+		}
+	case *AlterConfigsResponse:
+		for _, t := range r.Resources {
+			fmt.Fprintf(&b, "%d %q: %s %s\n", t.Type, t.Name, t.Code, t.Message)
+		}
 	default:
 		fmt.Fprintf(&b, "%+v\n", r)
 	}
 	return b.String()
+}
+
+// partitions reads topics: name=count, then at=NODE+NODE for each new partition of that topic; at= alone is an empty list.
+func (p *player) partitions(words []string) *CreatePartitions {
+	req := &CreatePartitions{ValidateOnly: words[0] == "validate-partitions"}
+	for _, w := range words[1:] {
+		key, value, _ := strings.Cut(w, "=")
+		if key != "at" {
+			req.Topics = append(req.Topics, MorePartitions{Topic: key, Count: int32(p.int(value))})
+			continue
+		}
+		t := &req.Topics[len(req.Topics)-1]
+		replicas := []kafka.NodeID{}
+		for _, n := range strings.FieldsFunc(value, func(r rune) bool { return r == '+' }) {
+			replicas = append(replicas, int32(p.int(n)))
+		}
+		t.Assignment = append(t.Assignment, replicas)
+	}
+	return req
+}
+
+// alter reads resources: topic:NAME or broker:NAME, then changes of it: key=value sets, key+=value appends, key-=value
+// subtracts, key- deletes, key=null is a null value, key? is an unknown operation.
+func (p *player) alter(words []string) *AlterConfigs {
+	req := &AlterConfigs{Incremental: words[0] != "replace", ValidateOnly: words[0] == "validate-alter"}
+	for _, w := range words[1:] {
+		kind, name, isResource := strings.Cut(w, ":")
+		if isResource {
+			r := AlterResource{Resource: Resource{Type: map[string]int8{"topic": 2, "broker": 4, "group": 3}[kind], Name: name}}
+			req.Resources = append(req.Resources, r)
+			continue
+		}
+		r := &req.Resources[len(req.Resources)-1]
+		key, value, set := strings.Cut(w, "=")
+		ch := ConfigChange{Name: key, Value: value, Null: value == "null"}
+		switch {
+		case strings.HasSuffix(key, "?"):
+			ch.Name, ch.Op = strings.TrimSuffix(key, "?"), 7
+		case set && strings.HasSuffix(key, "+"):
+			ch.Name, ch.Op = strings.TrimSuffix(key, "+"), ConfigAppend
+		case set && strings.HasSuffix(key, "-"):
+			ch.Name, ch.Op = strings.TrimSuffix(key, "-"), ConfigSubtract
+		case !set:
+			ch.Name, ch.Op, ch.Null = strings.TrimSuffix(key, "-"), ConfigDelete, true
+		}
+		r.Changes = append(r.Changes, ch)
+	}
+	return req
 }
 
 // create reads topics: name, then settings of that topic up to the next name: partitions=, rf=, at=P:NODE+NODE, key=value.

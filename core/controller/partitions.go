@@ -1,0 +1,118 @@
+package controller
+
+import (
+	"slices"
+	"strings"
+
+	"trialog/core/kafka"
+	"trialog/core/meta"
+)
+
+// MorePartitions asks for partitions of one topic (KIP-195).
+type MorePartitions struct {
+	Topic string
+	Count int32 // of all its partitions afterwards, not of the new ones
+	// Assignment is the replicas of each new partition, the preferred leader first; nil lets the controller choose.
+	Assignment [][]kafka.NodeID
+}
+
+// CreatePartitions adds partitions to topics, each topic on its own.
+type CreatePartitions struct {
+	Topics       []MorePartitions
+	ValidateOnly bool
+}
+
+// CreatePartitionsResponse has one entry for each requested topic, in order; for a name that is there twice one for each
+// occurrence.
+type CreatePartitionsResponse struct{ Topics []TopicOutcome }
+
+// TopicOutcome is what became of the request for one topic.
+type TopicOutcome struct {
+	Name    string
+	Code    kafka.ErrorCode
+	Message string // "" with NONE
+}
+
+func (*CreatePartitions) isRequest()          {}
+func (*CreatePartitionsResponse) isResponse() {}
+
+func (c *Controller) createPartitions(req *CreatePartitions) (*CreatePartitionsResponse, []meta.Record) {
+	resp := &CreatePartitionsResponse{}
+	var records []meta.Record
+	names := make([]string, len(req.Topics))
+	for i := range req.Topics {
+		names[i] = req.Topics[i].Topic
+	}
+	twice := duplicates(names, strings.Compare)
+	for i := range req.Topics {
+		t := &req.Topics[i]
+		out := TopicOutcome{Name: t.Topic}
+		var more []meta.Record
+		var no *refusal
+		if _, dup := slices.BinarySearch(twice, t.Topic); dup {
+			no = refuse(kafka.ErrInvalidRequest, "Duplicate topic name.")
+		} else {
+			more, no = c.planPartitions(t, len(records))
+		}
+		if no != nil {
+			out.Code, out.Message = no.code, no.message
+		} else if !req.ValidateOnly {
+			records = append(records, c.decide(more...)...)
+		}
+		resp.Topics = append(resp.Topics, out)
+	}
+	return resp, records
+}
+
+// planPartitions is the partitions as they would be made, in the order in which Kafka checks. have is how many records
+// the request has made so far.
+func (c *Controller) planPartitions(t *MorePartitions, have int) ([]meta.Record, *refusal) {
+	topic := c.speculative.Topic(t.Topic)
+	if topic == nil {
+		return nil, refuse(kafka.ErrUnknownTopicOrPartition, "This server does not host this topic-partition.")
+	}
+	now := len(topic.Partitions)
+	switch {
+	case int(t.Count) == now:
+		return nil, refuse(kafka.ErrInvalidPartitions, "Topic already has %d partition(s).", now)
+	case int(t.Count) < now:
+		return nil, refuse(kafka.ErrInvalidPartitions, "The topic %s currently has %d partition(s); %d would not be an increase.",
+			t.Topic, now, t.Count)
+	}
+	more := int(t.Count) - now
+	if t.Assignment != nil && len(t.Assignment) != more {
+		return nil, refuse(kafka.ErrInvalidReplicaAssignment, "Attempted to add %d additional partition(s), but only %d assignment(s) "+
+			"were specified.", more, len(t.Assignment))
+	}
+	if no := tooMany(more, have); no != nil {
+		return nil, no
+	}
+	replicas, no := c.placeMore(t, more, len(topic.Partitions[0].Replicas))
+	if no != nil {
+		return nil, no
+	}
+	records := make([]meta.Record, 0, more)
+	for i, r := range replicas {
+		records = append(records, &meta.Partition{Topic: topic.ID, Partition: kafka.PartitionID(now + i), Replicas: r, ISR: r, Leader: r[0]})
+	}
+	return records, nil
+}
+
+// placeMore is the replicas of each new partition: as many as the topic's first partition has.
+func (c *Controller) placeMore(t *MorePartitions, more, factor int) ([][]kafka.NodeID, *refusal) {
+	if t.Assignment == nil {
+		live := c.live()
+		if factor > len(live) {
+			return nil, tooFewBrokers(factor, len(live))
+		}
+		return c.place(live, more, factor), nil
+	}
+	out := make([][]kafka.NodeID, 0, more)
+	for _, replicas := range t.Assignment {
+		if no := c.checkReplicas(replicas, factor); no != nil {
+			return nil, no
+		}
+		out = append(out, slices.Clone(replicas))
+	}
+	return out, nil
+}
