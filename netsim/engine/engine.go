@@ -144,7 +144,7 @@ func Open(ctx context.Context, name string) (*Engine, error) {
 	return e, nil
 }
 
-// Load prepares a guest's file. The file must stay where it is until the engine is closed.
+// Load prepares a guest's file.
 func (e *Engine) Load(ctx context.Context, file string) (world.Program, error) {
 	if e.native != nil {
 		p, err := e.native.Load(file)

@@ -8,7 +8,6 @@ import (
 	"errors"
 	"fmt"
 	"os"
-	"path/filepath"
 	"sync"
 	"sync/atomic"
 
@@ -32,6 +31,8 @@ type Engine struct {
 	stats  Stats
 	mu     sync.Mutex
 	pages  []*shared // to be used again
+
+	programs []*os.File
 }
 
 // Stats count what the engine did so far, in all worlds.
@@ -74,14 +75,17 @@ func (e *Engine) Close() error {
 	for _, s := range e.pages {
 		err = errors.Join(err, s.free())
 	}
-	e.pages = nil
+	for _, f := range e.programs {
+		err = errors.Join(err, f.Close())
+	}
+	e.pages, e.programs = nil, nil
 	return err
 }
 
 // Program is a guest's file.
 type Program struct {
 	e    *Engine
-	file string
+	f    *os.File // held open: a file of the same name that is made meanwhile is another program
 	sees []string
 	trap bool
 }
@@ -92,37 +96,48 @@ func (pr *Program) Sees() []string { return pr.sees }
 
 // Load checks a file that was built for this engine.
 func (e *Engine) Load(file string) (*Program, error) {
-	file, err := filepath.Abs(file)
+	opened, err := os.Open(file)
 	if err != nil {
 		return nil, fmt.Errorf("native: %w", err)
 	}
-	f, err := elf.Open(file)
-	if err != nil {
-		return nil, fmt.Errorf("native: %s is no linux program: %w", file, err)
+	pr := &Program{e: e, f: opened}
+	if err := pr.inspect(file); err != nil {
+		opened.Close()
+		return nil, err
 	}
-	defer f.Close()
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	e.programs = append(e.programs, opened)
+	return pr, nil
+}
+
+// inspect refuses what is no guest.
+func (pr *Program) inspect(file string) error {
+	f, err := elf.NewFile(pr.f)
+	if err != nil {
+		return fmt.Errorf("native: %s is no linux program: %w", file, err)
+	}
 	if f.Machine != elf.EM_X86_64 || f.Type != elf.ET_EXEC {
-		return nil, fmt.Errorf("native: %s is %v %v, expected a static x86-64 program", file, f.Machine, f.Type)
+		return fmt.Errorf("native: %s is %v %v, expected a static x86-64 program", file, f.Machine, f.Type)
 	}
 	if f.Section(".interp") != nil || f.Section(".dynamic") != nil {
-		return nil, fmt.Errorf("native: %s is linked dynamically (cgo?): guests are pure Go", file)
+		return fmt.Errorf("native: %s is linked dynamically (cgo?): guests are pure Go", file)
 	}
 	data := f.Section(".rodata")
 	if data == nil {
-		return nil, fmt.Errorf("native: %s has no read-only data", file)
+		return fmt.Errorf("native: %s has no read-only data", file)
 	}
 	text, err := data.Data()
 	if err != nil {
-		return nil, fmt.Errorf("native: %s: %w", file, err)
+		return fmt.Errorf("native: %s: %w", file, err)
 	}
 	if !bytes.Contains(text, []byte(builtFor)) {
-		return nil, fmt.Errorf("native: %s was not built for the simulator (guestbuild -engine native, trialog sim)", file)
+		return fmt.Errorf("native: %s was not built for the simulator (guestbuild -engine native, trialog sim)", file)
 	}
-	pr := &Program{e: e, file: file}
 	if pr.sees, pr.trap, err = scan(f); err != nil {
-		return nil, fmt.Errorf("native: %s: %w", file, err)
+		return fmt.Errorf("native: %s: %w", file, err)
 	}
-	return pr, nil
+	return nil
 }
 
 // builtFor is a text that only a guest's runtime contains.

@@ -36,7 +36,7 @@ type guest struct {
 
 // start forks the process and waits until it has taken over its page.
 func (g *guest) start(pr *Program, args, env []string) error {
-	file := pr.file
+	file := fmt.Sprintf("/proc/self/fd/%d", pr.f.Fd())
 	var seed [40]byte
 	g.p.Entropy(seed[:])
 	began := time.Now()
@@ -62,7 +62,7 @@ func (g *guest) start(pr *Program, args, env []string) error {
 		Sys: &syscall.SysProcAttr{Pdeathsig: syscall.SIGKILL, Setpgid: true}, // whatever a terminal sends is not for guests
 	})
 	if err != nil {
-		return fmt.Errorf("native: start %s: %w", file, err)
+		return fmt.Errorf("native: start %s: %w", pr.f.Name(), err)
 	}
 	g.running = true
 	g.refused = map[uint64]bool{}
@@ -76,7 +76,7 @@ func (g *guest) start(pr *Program, args, env []string) error {
 		}
 	}
 	if !g.await() {
-		return fmt.Errorf("native: %s ended before its first call: %s", file, g.startFailure())
+		return fmt.Errorf("native: %s ended before its first call: %s", pr.f.Name(), g.startFailure())
 	}
 	if s.Status != page.SimStarted {
 		return fmt.Errorf("native: %s", g.startFailure())
