@@ -124,13 +124,15 @@ func shown(op *history.Operation) int {
 
 // collect builds the records of one log from its acknowledgements and reads.
 func (l *log) collect(writes map[string]write) {
-	all := 0
+	all, sent := 0, 0
 	for _, op := range l.ops {
 		all += shown(op)
+		sent += len(op.Invoke.Values)
 	}
 	list := make([]*record, 0, all)
 	l.shows = make(map[*history.Operation][]*record, len(l.ops))
-	byOffset := map[int64]*record{}
+	l.records = make([]*record, 0, sent)
+	byOffset := make(map[int64]*record, sent)
 	for _, op := range l.ops {
 		from := len(list)
 		switch n := shown(op); {
@@ -212,6 +214,8 @@ func (l *log) index() {
 		return cmp.Or(cmp.Compare(a.offset, b.offset), cmp.Compare(a.first().ret, b.first().ret))
 	})
 	l.of = make(map[*history.Operation][]*record, len(l.ops))
+	l.offsets = make([]int64, 0, len(l.records))
+	l.at = make([][]*record, 0, len(l.records))
 	from := 0
 	for i, r := range l.records {
 		if n := len(l.offsets); n == 0 || l.offsets[n-1] != r.offset {

@@ -167,11 +167,10 @@ func (j *judge) witnesses(ops ...*history.Operation) []Witness {
 	return out
 }
 
-func eventWitness(e event.Event) Witness {
-	w := Witness{Kind: "event", Time: e.Time}
-	e.Time = 0 // the witness says it
-	w.Text = e.String()
-	return w
+func eventWitness(e *event.Event) Witness {
+	untimed := *e
+	untimed.Time = 0 // the witness says it
+	return Witness{Kind: "event", Time: e.Time, Text: untimed.String()}
 }
 
 func faultWitness(f Fault) Witness {

@@ -11,6 +11,7 @@ import (
 
 	"trialog/checker/history"
 	"trialog/checker/history/historytest"
+	"trialog/core/event"
 )
 
 // rapidSource lets rapid choose, and shrink, what a simulation does.
@@ -100,6 +101,9 @@ func TestNeverThrows(t *testing.T) {
 	v = Judge(Input{History: []history.Op{{Proc: "c1", Type: history.OK, F: history.Produce, Topic: "t"}}})
 	require.Equal(t, Unknown, v.Result)
 	require.Contains(t, v.Reasons[0], "history: line 1: c1/0 operation 0 completes (ok) and was never invoked")
+
+	below := event.Event{Kind: event.Recover, Proc: "b1", Topic: "t", Next: -1}
+	require.NotPanics(t, func() { Judge(Input{Events: []event.Event{below}, TrueTime: true}) })
 
 	rng := rand.New(rand.NewSource(5))
 	for range 300 {

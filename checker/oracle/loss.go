@@ -16,11 +16,11 @@ type loss struct {
 
 // trail follows one process's copy of one partition through the events.
 type trail struct {
-	flushed int64       // durable end
-	end     int64       // log end, -1 before the first event that tells
-	flush   event.Event // the event that said so
-	moved   event.Event // the event that said so
-	cuts    []loss      // power cuts after which it has not been recovered yet; from is the durable end
+	flushed int64        // durable end
+	end     int64        // log end, -1 before the first event that tells
+	flush   *event.Event // the event that said so
+	moved   *event.Event // the event that said so
+	cuts    []loss       // power cuts after which it has not been recovered yet; from is the durable end
 }
 
 type trailKey struct {
@@ -33,12 +33,12 @@ type eventScan struct {
 	j      *judge
 	trails map[trailKey]*trail
 	logs   map[tp]*log
-	leader map[leaderKey]event.Event
-
-	appends  map[tp][]event.Event // in order of time
-	flushes  map[tp][]event.Event
-	recovers map[tp][]event.Event
+	leader map[leaderKey]*event.Event
+	did    map[tp]*deeds
 }
+
+// deeds are what brokers did to one partition, in the order of time.
+type deeds struct{ appends, flushes, recovers []*event.Event }
 
 type leaderKey struct {
 	id    tp
@@ -48,15 +48,15 @@ type leaderKey struct {
 // scanEvents finds losses and what events alone convict.
 func (j *judge) scanEvents() *eventScan {
 	s := &eventScan{
-		j: j, trails: map[trailKey]*trail{}, logs: map[tp]*log{}, leader: map[leaderKey]event.Event{},
-		appends: map[tp][]event.Event{}, flushes: map[tp][]event.Event{},
-		recovers: map[tp][]event.Event{},
+		j: j, trails: map[trailKey]*trail{}, logs: map[tp]*log{}, leader: map[leaderKey]*event.Event{},
+		did: map[tp]*deeds{},
 	}
 	for _, l := range j.g.logs {
 		s.logs[l.id] = l
 	}
 	f := 0
-	for _, e := range j.in.Events {
+	for i := range j.in.Events {
+		e := &j.in.Events[i]
 		for ; f < len(j.in.Faults) && j.in.Faults[f].Time < e.Time; f++ {
 			s.fault(&j.in.Faults[f])
 		}
@@ -77,7 +77,7 @@ func (s *eventScan) fault(f *Fault) {
 	}
 }
 
-func (s *eventScan) event(e event.Event) {
+func (s *eventScan) event(e *event.Event) {
 	if e.Kind == event.Assert {
 		s.j.v.Asserts = append(s.j.v.Asserts, e.String())
 		return
@@ -91,10 +91,11 @@ func (s *eventScan) event(e event.Event) {
 		t = &trail{end: -1}
 		s.trails[trailKey{e.Proc, id}] = t
 	}
+	did := s.of(id)
 	switch e.Kind {
 	case event.Recover:
 		s.recovered(t, id, e)
-		s.recovers[id] = append(s.recovers[id], e)
+		did.recovers = append(did.recovers, e)
 	case event.Leader:
 		s.recovered(t, id, e)
 		s.leads(id, e)
@@ -104,21 +105,30 @@ func (s *eventScan) event(e event.Event) {
 				"%s appended at offset %d while its log ended at %d", e.Proc, e.Base, t.end)
 		}
 		t.end, t.moved = e.Next, e
-		s.appends[id] = append(s.appends[id], e)
+		did.appends = append(did.appends, e)
 	case event.Flush:
 		if e.Next > t.flushed {
 			t.flushed, t.flush = e.Next, e
 		}
-		s.flushes[id] = append(s.flushes[id], e)
+		did.flushes = append(did.flushes, e)
 	case event.Truncate:
 		t.flushed = min(t.flushed, e.Next)
 		t.end, t.moved = e.Next, e
 	}
 }
 
+func (s *eventScan) of(id tp) *deeds {
+	did := s.did[id]
+	if did == nil {
+		did = &deeds{}
+		s.did[id] = did
+	}
+	return did
+}
+
 // recovered closes the open cuts: the log ends at e.Next now. A leader event stands in for a missing recover event.
-func (s *eventScan) recovered(t *trail, id tp, e event.Event) {
-	if e.Kind == event.Recover && e.Next < t.flushed {
+func (s *eventScan) recovered(t *trail, id tp, e *event.Event) {
+	if e.Kind == event.Recover && t.flush != nil && e.Next < t.flushed {
 		s.j.report(Anomaly{Class: LostFlushed, Time: e.Time, Witnesses: []Witness{eventWitness(t.flush), eventWitness(e)}}, id,
 			"%s had fsynced the log up to offset %d and recovered it up to %d", e.Proc, t.flushed, e.Next)
 	}
@@ -137,7 +147,7 @@ func (s *eventScan) recovered(t *trail, id tp, e event.Event) {
 	}
 }
 
-func (s *eventScan) leads(id tp, e event.Event) {
+func (s *eventScan) leads(id tp, e *event.Event) {
 	k := leaderKey{id, e.Epoch}
 	first, ok := s.leader[k]
 	if ok && first.Proc != e.Proc {

@@ -12,11 +12,10 @@ import (
 // appended, and under flush-first what was acknowledged or served had been fsynced.
 func (s *eventScan) scanTimes(l *log) {
 	appended := map[[2]int64]*event.Event{} // base and next of a batch -> when it was first appended
-	appends := s.appends[l.id]
-	for i := range appends {
-		k := [2]int64{appends[i].Base, appends[i].Next}
+	for _, e := range s.of(l.id).appends {
+		k := [2]int64{e.Base, e.Next}
 		if appended[k] == nil {
-			appended[k] = &appends[i]
+			appended[k] = e
 		}
 	}
 	for _, op := range l.ops {
@@ -30,7 +29,7 @@ func (s *eventScan) scanTimes(l *log) {
 		}
 		a := Anomaly{Class: AckNoAppend, Time: op.Return, About: &About{base, op.Invoke.Values[0]}, Witnesses: s.j.witnesses(op)}
 		if e != nil {
-			a.Witnesses = append(a.Witnesses, eventWitness(*e))
+			a.Witnesses = append(a.Witnesses, eventWitness(e))
 		}
 		s.j.report(a, l.id, "%s was acknowledged at offset %d, and no broker had appended that", op.Name(), base)
 	}
@@ -42,15 +41,15 @@ func (s *eventScan) scanTimes(l *log) {
 // recoveredMore: the broker died after it wrote the batch and before it said so, and found the batch when it came back.
 func (s *eventScan) recoveredMore(l *log, op *history.Operation) bool {
 	next := op.Complete.Offset + int64(len(op.Invoke.Values))
-	return slices.ContainsFunc(s.recovers[l.id], func(e event.Event) bool {
+	return slices.ContainsFunc(s.of(l.id).recovers, func(e *event.Event) bool {
 		return op.Call < e.Time && e.Time <= op.Return && e.Next >= next
 	})
 }
 
 // scanFlushes: the durable end at the time of an answer lies above what it acknowledged or served.
 func (s *eventScan) scanFlushes(l *log) {
-	var ends []event.Event // flushes that raised the durable end: rising in time and Next
-	for _, e := range s.flushes[l.id] {
+	var ends []*event.Event // flushes that raised the durable end: rising in time and Next
+	for _, e := range s.of(l.id).flushes {
 		if n := len(ends); n == 0 || e.Next > ends[n-1].Next {
 			ends = append(ends, e)
 		}
