@@ -8,7 +8,7 @@ ENGINE ?= auto
 # Packages whose transcripts and golden files `make rewrite` regenerates.
 GOLDEN = $(sort $(dir $(shell grep -rlE --include='*_test.go' 'flag.Bool."rewrite"|transcript[.]Run' core netsim checker cmd)))
 
-.PHONY: help build trial test test-clients race bench lint generate rewrite ci
+.PHONY: help build trial trial-wasm test test-clients race bench lint generate rewrite ci
 
 help: ## list the targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "%-13s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -27,6 +27,9 @@ build: ## bin/trialog, and the same source for the simulated OS: bin/trialog.gue
 trial: build ## put the broker on trial: a real process, the simulated OS, every safety rule switched off in turn
 	bin/trialog trial --engine $(ENGINE)
 
+trial-wasm: build ## the same on the portable engine, with a tenth of the seeds of each cell
+	bin/trialog trial --engine wasm --seeds 4
+
 test: build ## every test of the module
 	$(GO) test ./...
 
@@ -43,6 +46,7 @@ lint: ## gofmt, go vet (native and guest), staticcheck
 	@test -z "$$(gofmt -l .)" || { gofmt -l .; echo 'lint: the files above are not gofmt clean'; exit 1; }
 	$(GO) vet ./...
 	GOOS=wasip1 GOARCH=wasm $(GO) vet -tags guest ./core/... ./checker/history ./checker/workload ./cmd/trialog
+	GOOS=linux GOARCH=amd64 $(GO) vet -tags guest ./core/... ./checker/history ./checker/workload ./cmd/trialog
 	$(STATICCHECK) ./...
 
 generate: ## what is generated from other files
@@ -51,5 +55,5 @@ generate: ## what is generated from other files
 rewrite: ## regenerate golden files and transcripts
 	$(GO) test -short $(addprefix ./,$(GOLDEN)) -rewrite
 
-ci: lint build trial race test-clients generate rewrite test ## what .ci/run calls
+ci: lint build trial trial-wasm race test-clients generate rewrite test ## what .ci/run calls
 	git diff --exit-code
