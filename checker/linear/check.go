@@ -46,7 +46,7 @@ func Check(ops []history.Operation, o Options) []Verdict {
 		partition int32
 	}
 	parts := map[tp][]*history.Operation{}
-	writer := map[string]*history.Operation{}
+	writer := make(map[string]*history.Operation, len(ops))
 	for i := range ops {
 		op := &ops[i]
 		switch op.Invoke.F {

@@ -68,7 +68,7 @@ func mayCopy(op *history.Operation) bool {
 }
 
 func resolve(ops []*history.Operation, writer map[string]*history.Operation, o Options) (*problem, *Verdict) {
-	r := &resolver{p: &problem{o: o}, ops: ops, writer: writer, of: map[*history.Operation][]int{}}
+	r := &resolver{p: &problem{o: o}, ops: ops, writer: writer, of: make(map[*history.Operation][]int, len(ops))}
 	for _, op := range ops {
 		if op.Invoke.F == history.Produce && op.Outcome == history.OK && op.Complete.Offset >= 0 {
 			r.place(op, op.Complete.Offset, op.Return, op)
@@ -123,15 +123,22 @@ func (r *resolver) fetch(op *history.Operation) *Verdict {
 		return nil
 	}
 	next := max(op.Invoke.Offset, done.LogStart)
+	var w *history.Operation // who sent the record before
+	i := 0                   // and which of its values that was
 	for _, rec := range done.Records {
 		if rec.Offset < next || rec.Offset > next && !r.p.o.Holes {
 			return illegal([]*history.Operation{op}, "%s asked for offset %d and was served offset %d where the log has %d",
 				op.Name(), op.Invoke.Offset, rec.Offset, next)
 		}
-		next = rec.Offset + 1
-		if bad := r.record(op, rec); bad != nil {
-			return bad
+		if w != nil && rec.Offset == next && i+1 < len(w.Invoke.Values) && w.Invoke.Values[i+1] == rec.Value {
+			i++ // more of a batch that has its place
+		} else {
+			var bad *Verdict
+			if w, i, bad = r.record(op, rec); bad != nil {
+				return bad
+			}
 		}
+		next = rec.Offset + 1
 	}
 	lo, hi := int64(0), int64(unbounded)
 	if len(done.Records) > 0 {
@@ -151,20 +158,21 @@ func (r *resolver) fetch(op *history.Operation) *Verdict {
 	return nil
 }
 
-// record places the batch that a record belongs to.
-func (r *resolver) record(op *history.Operation, rec history.Rec) *Verdict {
-	w := r.writer[rec.Value]
+// record places the batch that a record belongs to, and returns who sent it and which of its values it is.
+func (r *resolver) record(op *history.Operation, rec history.Rec) (w *history.Operation, i int, bad *Verdict) {
+	w = r.writer[rec.Value]
 	if w == nil || w.Invoke.Topic != op.Invoke.Topic || w.Invoke.Partition != op.Invoke.Partition {
-		return illegal([]*history.Operation{op}, "%s read %q, which nobody sent to this partition", op.Name(), rec.Value)
+		return nil, 0, illegal([]*history.Operation{op}, "%s read %q, which nobody sent to this partition", op.Name(), rec.Value)
 	}
 	if w.Outcome == history.Fail {
-		return illegal([]*history.Operation{w, op}, "%s read %q, whose produce definitely failed", op.Name(), rec.Value)
+		return nil, 0, illegal([]*history.Operation{w, op}, "%s read %q, whose produce definitely failed", op.Name(), rec.Value)
 	}
-	base := rec.Offset - int64(slices.Index(w.Invoke.Values, rec.Value))
+	i = slices.Index(w.Invoke.Values, rec.Value)
+	base := rec.Offset - int64(i)
 	at := r.of[w]
 	if len(at) > 0 && !mayCopy(w) && r.p.batches[at[0]].base != base {
 		b := &r.p.batches[at[0]]
-		return illegal([]*history.Operation{w, b.late, op}, "%q stands at offset %d for %s and its batch at %d for %s",
+		return nil, 0, illegal([]*history.Operation{w, b.late, op}, "%q stands at offset %d for %s and its batch at %d for %s",
 			rec.Value, rec.Offset, op.Name(), b.base, b.late.Name())
 	}
 	ret := op.Complete.Time
@@ -172,7 +180,7 @@ func (r *resolver) record(op *history.Operation, rec history.Rec) *Verdict {
 		ret = min(ret, w.Return)
 	}
 	r.place(w, base, ret, op)
-	return nil
+	return w, i, nil
 }
 
 func (r *resolver) latest(op *history.Operation) {

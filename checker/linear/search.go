@@ -88,7 +88,7 @@ func (p *problem) after(end int64, ops []porcupine.Operation) int64 {
 
 // steps are the operations in the order of their calls.
 func (p *problem) steps() []porcupine.Operation {
-	var out []porcupine.Operation
+	out := make([]porcupine.Operation, 0, len(p.batches)+len(p.reads)+len(p.loose))
 	add := func(s step, call, ret int64) {
 		out = append(out, porcupine.Operation{ClientId: len(out), Input: s, Call: call, Return: ret})
 	}
