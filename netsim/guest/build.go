@@ -47,11 +47,11 @@ func CacheDir() string {
 
 // Build compiles a Go program for the simulator with the stock toolchain and the overlay.
 func Build(ctx context.Context, o Options) error {
-	version, goroot, err := goEnv(ctx, o.GoCommand)
+	t, err := findToolchain(ctx, o.GoCommand, o.Dir)
 	if err != nil {
 		return err
 	}
-	overlay, err := writeOverlay(o.Engine, version, goroot)
+	overlay, err := writeOverlay(o.Engine, t.version, t.root)
 	if err != nil {
 		return err
 	}
@@ -60,10 +60,11 @@ func Build(ctx context.Context, o Options) error {
 		return fmt.Errorf("guest: output %s: %w", o.Out, err)
 	}
 	tags := strings.Join(append([]string{"guest"}, o.Tags...), ",")
-	cmd := exec.CommandContext(ctx, o.goCommand(), "build", "-overlay", overlay, "-trimpath", "-tags", tags,
+	cmd := exec.CommandContext(ctx, t.command, "build", "-overlay", overlay, "-trimpath", "-tags", tags,
 		"-ldflags", strings.TrimSpace("-s -w "+o.LDFlags), "-o", out, o.Package)
 	cmd.Dir = o.Dir
 	cmd.Env = append(os.Environ(), "CGO_ENABLED=0", "GOFLAGS=-buildvcs=false", "GOEXPERIMENT=", "GOAMD64=v1")
+	cmd.Env = append(cmd.Env, t.env...)
 	if o.Engine == Native {
 		cmd.Env = append(cmd.Env, "GOOS=linux", "GOARCH=amd64")
 	} else {
@@ -158,27 +159,4 @@ func writeFile(path string, text []byte) error {
 		return fmt.Errorf("guest: overlay: %w", err)
 	}
 	return nil
-}
-
-// goCommand is the go command that builds.
-func (o Options) goCommand() string {
-	if o.GoCommand != "" {
-		return o.GoCommand
-	}
-	return "go"
-}
-
-func goEnv(ctx context.Context, command string) (version, goroot string, err error) {
-	out, err := exec.CommandContext(ctx, Options{GoCommand: command}.goCommand(), "env", "GOVERSION", "GOROOT", "GOMODCACHE").Output()
-	if err != nil {
-		return "", "", fmt.Errorf("guest: go env: %w", err)
-	}
-	f := strings.Split(strings.TrimRight(string(out), "\n"), "\n")
-	if len(f) != 3 {
-		return "", "", fmt.Errorf("guest: go env answers %q, expected a version and two directories", out)
-	}
-	if strings.HasPrefix(f[1], f[2]+string(filepath.Separator)) {
-		return "", "", fmt.Errorf("guest: %s lies in the module cache (%s), whose files go build refuses to overlay; install that release, or copy it out", f[0], f[1])
-	}
-	return f[0], f[1], nil
 }

@@ -33,7 +33,7 @@ var knownText string
 // nativeFiles makes the overlay of the native engine for a Go installation: what replaces or joins the files of the
 // standard library, and the names of those that are hidden. The order is fixed.
 func nativeFiles(version, goroot string) (files []file, deleted []string, err error) {
-	src := sources{version: version, root: filepath.Join(goroot, "src"), text: map[string][]byte{}}
+	src := sources{version: version, root: filepath.Join(goroot, "src"), text: map[string][]byte{}, parsed: map[string]parsed{}}
 	if err := src.checkKnown(); err != nil {
 		return nil, nil, err
 	}
@@ -73,6 +73,12 @@ type sources struct {
 	version, root string
 	text          map[string][]byte
 	order         []string
+	parsed        map[string]parsed // until the file is edited
+}
+
+type parsed struct {
+	fset *token.FileSet
+	f    *ast.File
 }
 
 func (s *sources) refuse(file, format string, args ...any) error {
@@ -115,6 +121,7 @@ func (s *sources) apply(e textEdit) error {
 		s.order = append(s.order, e.file)
 	}
 	s.text[e.file] = text
+	delete(s.parsed, e.file)
 	return nil
 }
 
@@ -127,10 +134,9 @@ func (e textEdit) where() string {
 
 // locate gives the extent of a declaration, or of a function's body between its braces.
 func (s *sources) locate(text []byte, e textEdit, body bool) (from, to int, err error) {
-	fset := token.NewFileSet()
-	f, err := parser.ParseFile(fset, e.file, text, parser.ParseComments|parser.SkipObjectResolution)
+	fset, f, err := s.parse(e.file, text)
 	if err != nil {
-		return 0, 0, s.refuse(e.file, "does not parse: %v", err)
+		return 0, 0, err
 	}
 	at := func(p token.Pos) int { return fset.Position(p).Offset }
 	for _, d := range f.Decls {
@@ -152,6 +158,19 @@ func (s *sources) locate(text []byte, e textEdit, body bool) (from, to int, err 
 		}
 	}
 	return 0, 0, s.refuse(e.file, "has no declaration of %s", e.decl)
+}
+
+func (s *sources) parse(file string, text []byte) (*token.FileSet, *ast.File, error) {
+	if p, ok := s.parsed[file]; ok {
+		return p.fset, p.f, nil
+	}
+	fset := token.NewFileSet()
+	f, err := parser.ParseFile(fset, file, text, parser.ParseComments|parser.SkipObjectResolution)
+	if err != nil {
+		return nil, nil, s.refuse(file, "does not parse: %v", err)
+	}
+	s.parsed[file] = parsed{fset, f}
+	return fset, f, nil
 }
 
 func funcName(fset *token.FileSet, d *ast.FuncDecl) string {
