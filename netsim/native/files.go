@@ -102,6 +102,29 @@ func ftruncate(g *guest, a *[6]uint64) (uint64, kernel.Errno) {
 	return 0, g.p.Truncate(fdOf(a[0]), int64(a[1]))
 }
 
+// truncate is what it is in other systems: open, ftruncate, close.
+func truncate(g *guest, a *[6]uint64) (uint64, kernel.Errno) {
+	return g.onPath(cwd, func(name string) kernel.Errno {
+		fd, e := g.p.Open(name, kernel.OpenWrite)
+		if e != kernel.OK {
+			return e
+		}
+		e = g.p.Truncate(fd, int64(a[1]))
+		if c := g.p.Close(fd); e == kernel.OK {
+			e = c
+		}
+		return e
+	})
+}
+
+// ioctl says what programs ask by it: nothing here is a terminal.
+func ioctl(g *guest, a *[6]uint64) (uint64, kernel.Errno) {
+	if g.p.File(fdOf(a[0])) == nil {
+		return 0, kernel.EBADF
+	}
+	return 0, enotty
+}
+
 func fstat(g *guest, a *[6]uint64) (uint64, kernel.Errno) {
 	st, e := g.p.Fstat(fdOf(a[0]))
 	return 0, g.putStat(st, e)

@@ -88,8 +88,8 @@ var handlers = [512]handler{
 	unix.SYS_READ: read, unix.SYS_WRITE: write, unix.SYS_PREAD64: pread, unix.SYS_PWRITE64: pwrite,
 	unix.SYS_RECVFROM: read, unix.SYS_SENDTO: write,
 	unix.SYS_CLOSE: closeFD, unix.SYS_LSEEK: lseek, unix.SYS_FSYNC: fsync, unix.SYS_FDATASYNC: fsync,
-	unix.SYS_FTRUNCATE: ftruncate, unix.SYS_FSTAT: fstat, unix.SYS_GETDENTS64: getdents,
-	unix.SYS_FCNTL: fcntl, unix.SYS_FLOCK: agree, unix.SYS_FADVISE64: agree,
+	unix.SYS_FTRUNCATE: ftruncate, unix.SYS_TRUNCATE: truncate, unix.SYS_FSTAT: fstat, unix.SYS_GETDENTS64: getdents,
+	unix.SYS_FCNTL: fcntl, unix.SYS_IOCTL: ioctl, unix.SYS_FLOCK: agree, unix.SYS_FADVISE64: agree,
 	unix.SYS_FCHMOD: agree, unix.SYS_FCHOWN: agree, unix.SYS_FCHMODAT: agree, unix.SYS_FCHOWNAT: agree,
 	unix.SYS_CHMOD: agree, unix.SYS_CHOWN: agree, unix.SYS_UMASK: agree,
 
@@ -134,6 +134,7 @@ func unsupported(*guest, *[6]uint64) (uint64, kernel.Errno) { return 0, eopnotsu
 // Errors that only this engine answers.
 const (
 	enodev      kernel.Errno = 19
+	enotty      kernel.Errno = 25
 	erange      kernel.Errno = 34
 	enoprotoopt kernel.Errno = 92
 	eafnosup    kernel.Errno = 97
