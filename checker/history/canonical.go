@@ -10,8 +10,9 @@ import (
 // the library takes. It never guesses: what is not of that form is bad, and Parse asks the library. Strings are parts of
 // the line.
 type canonical struct {
-	rest string // what is not read yet
-	bad  bool   // sticky
+	line string
+	pos  int  // everything before it has been read; no string is cut for that, which the garbage collector would hear of
+	bad  bool // sticky
 }
 
 // op reads the whole line. ok says that it is canonical; then the library would read the same.
@@ -42,7 +43,7 @@ func (c *canonical) op() (op Op, has given, ok bool) {
 	}
 	op.Final = c.next(`,"final":true`)
 	c.want(`}`)
-	return op, has, !c.bad && c.rest == ""
+	return op, has, !c.bad && c.pos == len(c.line)
 }
 
 func (c *canonical) produce(op *Op, has *given) {
@@ -79,10 +80,10 @@ func (c *canonical) fetch(op *Op) {
 
 // next reads literal if it comes now.
 func (c *canonical) next(literal string) bool {
-	if !strings.HasPrefix(c.rest, literal) {
+	if !strings.HasPrefix(c.line[c.pos:], literal) {
 		return false
 	}
-	c.rest = c.rest[len(literal):]
+	c.pos += len(literal)
 	return true
 }
 
@@ -94,13 +95,14 @@ func (c *canonical) want(literal string) *canonical {
 	return c
 }
 
-func (c *canonical) fail() { c.bad, c.rest = true, "" }
+func (c *canonical) fail() { c.bad, c.pos = true, len(c.line) }
 
 // digitsMax is the number of digits that always fit.
 const digitsMax = 18
 
 func (c *canonical) integer() int64 {
-	s, negative := strings.CutPrefix(c.rest, "-")
+	negative := c.next("-")
+	s := c.line[c.pos:]
 	n, i := int64(0), 0
 	for i < len(s) && i < digitsMax && '0' <= s[i] && s[i] <= '9' {
 		n = n*10 + int64(s[i]-'0')
@@ -110,7 +112,7 @@ func (c *canonical) integer() int64 {
 		c.fail()
 		return 0
 	}
-	c.rest = s[i:] // a digit more, a fraction or an exponent is not what comes next
+	c.pos += i // a digit more, a fraction or an exponent is not what comes next
 	if negative {
 		return -n
 	}
@@ -126,23 +128,14 @@ func (c *canonical) within(low, high int64) int64 {
 }
 
 func (c *canonical) text() string {
-	if !c.next(`"`) {
-		c.fail()
-		return ""
+	c.want(`"`)
+	from := c.pos
+	for c.pos < len(c.line) && plain(c.line[c.pos]) {
+		c.pos++
 	}
-	for i := 0; i < len(c.rest); i++ {
-		switch b := c.rest[i]; {
-		case b == '"':
-			text := c.rest[:i]
-			c.rest = c.rest[i+1:]
-			return text
-		case b < ' ' || b > '~' || b == '\\':
-			c.fail()
-			return ""
-		}
-	}
-	c.fail()
-	return ""
+	text := c.line[from:c.pos]
+	c.want(`"`)
+	return text
 }
 
 func (c *canonical) values() []string {
@@ -173,9 +166,10 @@ func (c *canonical) records() []Rec {
 // count guesses the length of a list up to end, by the commas that each element brings; text may have some, too. It
 // is never more than fit if each is as short as shortest.
 func (c *canonical) count(end string, commas int, shortest string) int {
-	n := strings.Index(c.rest, end)
+	rest := c.line[c.pos:]
+	n := strings.Index(rest, end)
 	if n <= 0 {
 		return 0
 	}
-	return min(strings.Count(c.rest[:n], ",")/commas, n/len(shortest)) + 1
+	return min(strings.Count(rest[:n], ",")/commas, n/len(shortest)) + 1
 }

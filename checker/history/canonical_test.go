@@ -1,6 +1,7 @@
 package history
 
 import (
+	"fmt"
 	"math/rand"
 	"strings"
 	"testing"
@@ -11,7 +12,7 @@ import (
 
 // agree demands that a line which the canonical reader takes means the same to the library.
 func agree(t require.TestingT, line []byte) (taken bool) {
-	c := canonical{rest: string(line)}
+	c := canonical{line: string(line)}
 	op, has, ok := c.op()
 	if !ok {
 		return false
@@ -75,4 +76,29 @@ func FuzzCanonicalAgrees(f *testing.F) {
 		f.Add([]byte(strings.TrimSpace(line)))
 	}
 	f.Fuzz(func(t *testing.T, line []byte) { agree(t, line) })
+}
+
+// TestQuoted compares with a quote of one byte or rune after the other.
+func TestQuoted(t *testing.T) {
+	obvious := func(v string) string {
+		text := `"`
+		for i, r := range v {
+			switch {
+			case v[i] == '"' || v[i] == '\\':
+				text += `\` + v[i:i+1]
+			case r < 0x20 || r == 0x7f:
+				text += fmt.Sprintf(`\u%04x`, r)
+			default:
+				text += string(r) // U+FFFD for what is not UTF-8
+			}
+		}
+		return text + `"`
+	}
+	for _, v := range []string{"", "a", "\xff", "a\xffb", "\xe2\x80", "\x7f", "é\"\\\n", "\ufffd"} {
+		require.Equal(t, obvious(v), string(appendQuoted(nil, v)), "%q", v)
+	}
+	rapid.Check(t, func(t *rapid.T) {
+		v := string(rapid.SliceOf(rapid.Byte()).Draw(t, "v"))
+		require.Equal(t, obvious(v), string(appendQuoted(nil, v)))
+	})
 }

@@ -2,6 +2,7 @@ package history
 
 import (
 	"fmt"
+	"slices"
 	"sort"
 )
 
@@ -126,11 +127,10 @@ func complete(o *Operation, op *Op, line int) error {
 // Merge joins the lines of several processes into one history by time and numbers them. Lines of equal time keep the
 // order of the arguments, lines of one argument keep theirs.
 func Merge(parts ...[]Op) []Op {
-	var all []Op
-	for _, p := range parts {
-		all = append(all, p...)
+	all := slices.Concat(parts...)
+	if byTime := func(i, j int) bool { return all[i].Time < all[j].Time }; !sort.SliceIsSorted(all, byTime) {
+		sort.SliceStable(all, byTime)
 	}
-	sort.SliceStable(all, func(i, j int) bool { return all[i].Time < all[j].Time })
 	for i := range all {
 		all[i].Index = int64(i)
 	}

@@ -115,7 +115,7 @@ func (r *Rec) UnmarshalJSON(b []byte) error {
 // Parse reads one line, without its newline, and keeps no part of it. Unknown keys, types and operations, and what a
 // completion must carry but does not, are errors; they do not name a line.
 func Parse(line []byte) (Op, error) {
-	c := canonical{rest: string(line)}
+	c := canonical{line: string(line)}
 	op, has, ok := c.op()
 	if !ok {
 		var err error
