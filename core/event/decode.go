@@ -70,8 +70,10 @@ func (f field) String() string {
 // key reads a quoted key; 0 and a failure if it is unknown.
 func (p *parser) key() field {
 	name := p.bytes()
-	for i, key := range keys {
-		if key == string(name) {
+	for n := range keys {
+		i := (p.after + n) % len(keys) // they come in order, as a rule
+		if keys[i] == string(name) {
+			p.after = i + 1
 			return 1 << i
 		}
 	}

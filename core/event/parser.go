@@ -11,10 +11,11 @@ import (
 // parser reads the little of JSON that a line needs: one flat object of strings and integers. The first failure is
 // kept; after it nothing is consumed.
 type parser struct {
-	in  []byte
-	pos int
-	err error
-	buf []byte // for strings with escapes
+	in    []byte
+	pos   int
+	err   error
+	buf   []byte // for strings with escapes
+	after int    // index of the key that follows on the last one in the order of keys
 }
 
 func (p *parser) fail(what string) {
@@ -75,7 +76,7 @@ func (p *parser) integer(low, high int64) int64 {
 	var n uint64
 	for p.pos < len(p.in) && '0' <= p.in[p.pos] && p.in[p.pos] <= '9' {
 		digit := uint64(p.in[p.pos] - '0')
-		if n > (math.MaxUint64-digit)/10 {
+		if n >= math.MaxUint64/10 && n > (math.MaxUint64-digit)/10 {
 			p.fail("number too large")
 			return 0
 		}
@@ -105,6 +106,21 @@ func (p *parser) bytes() []byte {
 	if p.err != nil {
 		return nil
 	}
+	for i, c := range p.in[p.pos:] {
+		if c == '"' {
+			plain := p.in[p.pos : p.pos+i]
+			p.pos += i + 1
+			return plain
+		}
+		if c < 0x20 || c == '\\' || c >= utf8.RuneSelf {
+			break
+		}
+	}
+	return p.special()
+}
+
+// special reads the rest of a string that is not plain ASCII.
+func (p *parser) special() []byte {
 	p.buf = p.buf[:0]
 	for from := p.pos; p.pos < len(p.in); {
 		c := p.in[p.pos]
