@@ -62,6 +62,7 @@ func (p *process) enter(window chan struct{}) bool {
 
 // batch makes size records, the first of which is number first+1 of this process.
 func (p *process) batch(first, size int) (names []string, records []client.Record) {
+	names, records = make([]string, 0, size), make([]client.Record, 0, size)
 	for i := range size {
 		name := p.cfg.Name + "-" + strconv.Itoa(first+i+1)
 		names = append(names, name)

@@ -146,6 +146,9 @@ func (r *reading) fetch(ctx context.Context, partition int32) (damaged bool) {
 	})
 	f := r.p.c.Fetch(ctx, r.cfg, []client.Position{position})[0]
 	op.HW, op.LogStart, op.Corrupt = f.HighWatermark, f.LogStart, f.Corrupt
+	if len(f.Records) > 0 {
+		op.Records = make([]history.Rec, 0, len(f.Records))
+	}
 	for _, rec := range f.Records {
 		name, damage := nameOf(rec.Value)
 		if damage != "" && op.Corrupt == "" {

@@ -3,14 +3,17 @@ package workload
 import (
 	"bytes"
 	"fmt"
-	"strings"
 )
 
 // payload is the value of the record called name: name and a bar, repeated and cut to size bytes, but at least once.
 func payload(name string, size int) []byte {
-	unit := name + "|"
-	n := max(size, len(unit))
-	return []byte(strings.Repeat(unit, n/len(unit)+1)[:n])
+	b := make([]byte, max(size, len(name)+1))
+	n := copy(b, name)
+	b[n] = '|'
+	for n++; n < len(b); n *= 2 {
+		copy(b[n:], b[:n])
+	}
+	return b
 }
 
 // nameOf is the name in a payload. A value without a bar is foreign, and its own name. damage says what is wrong with a
@@ -20,11 +23,15 @@ func nameOf(value []byte) (name, damage string) {
 	if bar < 0 {
 		return string(value), ""
 	}
-	unit := value[:bar+1]
+	name = string(value[:bar])
+	unit := bar + 1
+	if bytes.Equal(value[unit:], value[:len(value)-unit]) { // each byte is the one a unit before it: the unit repeats
+		return name, ""
+	}
 	for i, b := range value {
-		if b != unit[i%len(unit)] {
-			return string(value[:bar]), fmt.Sprintf("byte %d of %d of record %q is %q, want %q", i, len(value), value[:bar], b, unit[i%len(unit)])
+		if want := value[i%unit]; b != want {
+			return name, fmt.Sprintf("byte %d of %d of record %q is %q, want %q", i, len(value), name, b, want)
 		}
 	}
-	return string(value[:bar]), ""
+	panic(fmt.Sprintf("workload: %q repeats and does not", value))
 }

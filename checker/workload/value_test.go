@@ -1,6 +1,9 @@
 package workload
 
 import (
+	"bytes"
+	"fmt"
+	"math"
 	"testing"
 
 	"github.com/stretchr/testify/assert"
@@ -45,4 +48,44 @@ func TestTheTwoTablesOfErrorsAgree(t *testing.T) {
 	}
 	assert.True(t, history.Definite(client.NameDialFailed) && history.Definite(client.NameNotSent))
 	assert.False(t, history.Definite(client.NameConnectionLost) || history.Definite(client.NameTimedOut))
+}
+
+// TestNameOfIsTheObvious compares with a look at each byte.
+func TestNameOfIsTheObvious(t *testing.T) {
+	obvious := func(value []byte) (string, string) {
+		name, _, named := bytes.Cut(value, []byte("|"))
+		for i, b := range value {
+			if want := value[i%(len(name)+1)]; named && b != want {
+				return string(name), fmt.Sprintf("byte %d of %d of record %q is %q, want %q", i, len(value), name, b, want)
+			}
+		}
+		return string(name), ""
+	}
+	for size := range 8 { // every value of so many bytes over a, b and the bar
+		for n := range int(math.Pow(3, float64(size))) {
+			value := make([]byte, size)
+			for i := range value {
+				value[i], n = "ab|"[n%3], n/3
+			}
+			name, damage := nameOf(value)
+			wantName, wantDamage := obvious(value)
+			assert.Equal(t, []string{wantName, wantDamage}, []string{name, damage}, "%q", value)
+		}
+	}
+}
+
+func BenchmarkNameOf(b *testing.B) {
+	value := payload("c1-1234", 300)
+	b.SetBytes(int64(len(value)))
+	b.ReportAllocs()
+	for b.Loop() {
+		nameOf(value)
+	}
+}
+
+func BenchmarkPayload(b *testing.B) {
+	b.ReportAllocs()
+	for b.Loop() {
+		payload("c1-1234", 300)
+	}
 }
