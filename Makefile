@@ -8,7 +8,7 @@ ENGINE ?= auto
 # Packages whose transcripts and golden files `make rewrite` regenerates.
 GOLDEN = $(sort $(dir $(shell grep -rlE --include='*_test.go' 'flag.Bool."rewrite"|transcript[.]Run' core netsim checker cmd)))
 
-.PHONY: help build trial trial-wasm test test-clients race bench lint generate rewrite ci
+.PHONY: help build trial trial-wasm test test-clients race repeat bench lint generate rewrite ci
 
 help: ## list the targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "%-13s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -38,6 +38,11 @@ test-clients: build ## foreign Kafka clients against the real process (modules o
 
 race: ## the native tests under the race detector (needs a C compiler)
 	$(GO) test -race ./core/... ./netsim/... ./checker/...
+
+repeat: ## native guests, 20 times each on machines that differ, with every Go release that is installed
+	@mkdir -p bin
+	$(GO) test -count=1 -timeout 60m ./netsim/native -run '^TestRepeat$$' -args -runs 20 -every-go -report $(CURDIR)/bin/repeat
+	@cat bin/repeat.txt
 
 bench: ## every benchmark, target and value printed
 	$(GO) test -run '^$$' -bench . -benchmem ./...

@@ -29,12 +29,19 @@ func TestMain(m *testing.M) {
 // guestDir keeps the guests, which are started anew for each process, until the tests are over.
 var guestDir = sync.OnceValues(func() (string, error) { return os.MkdirTemp("", "trialog-native-*") })
 
-var guestFiles sync.Map // package -> func() (string, error)
+var guestFiles sync.Map // go command and package -> func() (string, error)
 
 // built gives the file of a guest: a directory below testdata, or below netsim if the name has a slash.
 func built(t *testing.T, name string) string {
 	t.Helper()
-	once, _ := guestFiles.LoadOrStore(name, sync.OnceValues(func() (string, error) {
+	file, err := build("go", name)
+	require.NoError(t, err)
+	return file
+}
+
+// build is built with a go command.
+func build(command, name string) (string, error) {
+	once, _ := guestFiles.LoadOrStore(command+" "+name, sync.OnceValues(func() (string, error) {
 		pkg := "./testdata/" + name
 		if strings.Contains(name, "/") {
 			pkg = "../" + name
@@ -42,16 +49,19 @@ func built(t *testing.T, name string) string {
 		if _, err := os.ReadFile(pkg + "/main.go"); err != nil { // so that a cached result knows its guest
 			return "", err
 		}
-		dir, err := guestDir()
+		base, err := guestDir()
+		if err != nil {
+			return "", err
+		}
+		dir, err := os.MkdirTemp(base, filepath.Base(name)+"-*")
 		if err != nil {
 			return "", err
 		}
 		out := filepath.Join(dir, filepath.Base(name))
-		return out, guests.Build(context.Background(), guests.Options{Engine: guests.Native, Package: pkg, Out: out})
+		o := guests.Options{Engine: guests.Native, GoCommand: command, Package: pkg, Out: out}
+		return out, guests.Build(context.Background(), o)
 	}))
-	file, err := once.(func() (string, error))()
-	require.NoError(t, err)
-	return file
+	return once.(func() (string, error))()
 }
 
 // newEngine is an engine of the test's own, changed by set.
@@ -78,12 +88,15 @@ func specOf(t *testing.T, e *Engine, seed uint64, guest string, procs ...string)
 	t.Helper()
 	p, err := e.Load(built(t, guest))
 	require.NoError(t, err)
-	spec := world.Spec{Seed: seed, Program: p, Limit: 10 * time.Second}
-	for _, s := range procs {
+	return world.Spec{Seed: seed, Program: p, Procs: procsOf(procs), Limit: 10 * time.Second}
+}
+
+func procsOf(list []string) (procs []world.ProcSpec) {
+	for _, s := range list {
 		name, args, _ := strings.Cut(s, ":")
-		spec.Procs = append(spec.Procs, world.ProcSpec{Name: name, Args: strings.Fields(args)})
+		procs = append(procs, world.ProcSpec{Name: name, Args: strings.Fields(args)})
 	}
-	return spec
+	return procs
 }
 
 // planned adds a fault plan to a spec.
