@@ -1,8 +1,8 @@
 // Package record is the record batch v2: bytes to header and records, and back.
 //
 // It owns the layout of a batch, its CRC-32C, what makes a batch acceptable, and the few fields that a broker may
-// rewrite in place. It never decompresses (a compressed batch is checked by its header and CRC, its records are
-// refused with [ErrCompressed]), never assigns an offset of its own accord, and knows no log, producer or topic.
+// rewrite in place. It never decompresses: what the records of a compressed batch are uncompressed, package codec says,
+// and [Produced.Scan] and [NewRecordsOf] take it from there. It never assigns an offset of its own accord, and knows no log, producer or topic.
 // Callers: the client builds batches; broker and seglog check, stamp and walk them; producers reads headers.
 //
 // Everything works on byte slices of the caller. What is returned from them (a batch, a key, a value) is a view that

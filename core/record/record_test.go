@@ -20,7 +20,7 @@ import (
 
 // golden is a batch written out by hand: two records, "k"="v" with header h=null, and null=empty 5 ms earlier.
 var golden = strings.Join([]string{
-	"0000000000000064", // base offset 100
+	"0000000000000000", // base offset 0
 	"00000044",         // length 68 = 80 - 12
 	"00000007",         // leader epoch 7
 	"02",               // magic
@@ -47,7 +47,6 @@ func unhex(t testing.TB, s string) []byte {
 func build(edit func(*Builder)) []byte {
 	var b Builder
 	b.Reset(nil)
-	b.SetBaseOffset(100)
 	b.SetLeaderEpoch(7)
 	b.SetProducer(9, 1, 10)
 	if edit != nil {
@@ -64,13 +63,17 @@ func TestGolden(t *testing.T) {
 	h, err := ValidateProduce(raw)
 	require.NoError(t, err)
 	assert.Equal(t, Header{
-		BaseOffset: 100, Length: 68, LeaderEpoch: 7, Magic: 2, CRC: h.CRC, LastOffsetDelta: 1, BaseTimestamp: 1000,
+		BaseOffset: 0, Length: 68, LeaderEpoch: 7, Magic: 2, CRC: h.CRC, LastOffsetDelta: 1, BaseTimestamp: 1000,
 		MaxTimestamp: 1000, ProducerID: 9, ProducerEpoch: 1, BaseSequence: 10, Count: 2,
 	}, h.Header)
 	assert.EqualValues(t, 995, h.MinTimestamp)
 	assert.Equal(t, raw[:HeaderSize], h.AppendTo(nil))
-	assert.Equal(t, fmt.Sprintf("batch 100..101 epoch 7 count 2 size 80 crc %08x none producer 9/1 seq 10..11 time 1000..1000", h.CRC), h.String())
+	assert.Equal(t, fmt.Sprintf("batch 0..1 epoch 7 count 2 size 80 crc %08x none producer 9/1 seq 10..11 time 1000..1000", h.CRC), h.String())
 
+	assert.Equal(t, []any{int64(1000), int32(1)}, []any{h.MaxTimestamp, h.Keyless})
+
+	SetBaseOffset(raw, 100)
+	h.BaseOffset = 100
 	it := NewRecords(raw)
 	require.True(t, it.Next())
 	r := it.Record()

@@ -7,8 +7,9 @@ import (
 	"trialog/core/kafka"
 )
 
-// ErrCompressed is the answer to reading the records of a compressed batch.
-var ErrCompressed = errors.New("record: the records of a compressed batch cannot be read: no codec")
+// ErrCompressed is the answer to reading the records of a compressed batch, which its caller has to decompress first:
+// see NewRecordsOf and Produced.Scan.
+var ErrCompressed = errors.New("record: the records of a compressed batch cannot be read as they lie")
 
 // Record is one record of a batch. Key, Value and the headers are views into the batch; nil is Kafka's null, and
 // differs from empty.
@@ -80,6 +81,15 @@ func NewRecords(batch []byte) Records {
 		return Records{head: h, err: fault}
 	}
 	return Records{head: h, buf: batch[HeaderSize:], left: h.Count, delta: -1}
+}
+
+// NewRecordsOf starts a walk over content: what the records of a compressed batch with header h are uncompressed. Records
+// are views into content.
+func NewRecordsOf(h *Header, content []byte) Records {
+	if h.Count < 0 {
+		return Records{head: *h, err: &Error{Fault: FaultCount, Have: int64(h.Count)}}
+	}
+	return Records{head: *h, buf: content, left: h.Count, delta: -1}
 }
 
 // Next moves to the next record; false at the end or at the first fault (see Err).

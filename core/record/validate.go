@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"hash/crc32"
+	"math"
 
 	"trialog/core/kafka"
 )
@@ -22,6 +23,7 @@ const (
 	FaultCRC                        // the CRC-32C of the bytes is another
 	FaultCount                      // record count and last offset delta disagree, or no records
 	FaultCodec                      // a codec that does not exist
+	FaultOffset                     // a client gave the batch an offset
 	FaultControl                    // a control batch where only data may come
 	FaultTimestamp                  // a client set LogAppendTime
 	FaultProducer                   // producer id, epoch and base sequence do not go together
@@ -31,7 +33,7 @@ const (
 var faultNames = [...]string{
 	FaultEmpty: "empty", FaultShort: "short", FaultSize: "bad size", FaultMagic: "bad magic",
 	FaultTrailing: "bytes after the batch", FaultCRC: "bad crc", FaultCount: "bad count", FaultCodec: "bad codec",
-	FaultControl: "control batch", FaultTimestamp: "bad timestamp type", FaultProducer: "bad producer",
+	FaultOffset: "bad base offset", FaultControl: "control batch", FaultTimestamp: "bad timestamp type", FaultProducer: "bad producer",
 	FaultRecord: "bad record",
 }
 
@@ -108,16 +110,17 @@ func Validate(b []byte) (Header, error) {
 	return h, nil
 }
 
-// ValidateProduce checks that b is exactly one batch that a client may produce: what Validate asks, and no control
-// batch, an existing codec, CreateTime, count = last offset delta + 1 > 0, a producer id with an epoch and a base
-// sequence, and, when it is not compressed, records that parse with offset deltas 0, 1, 2 ... The caller still has to
-// compare the size with max.message.bytes and the timestamps with its bounds.
+// ValidateProduce checks that b is exactly one batch that a client may produce: what Validate asks, and base offset 0, no
+// control batch, an existing codec, CreateTime, count = last offset delta + 1 > 0, a producer id with an epoch and a base
+// sequence, and, when it is not compressed, records that parse with offset deltas 0, 1, 2 ... Those of a compressed batch
+// are the caller's to check with Scan. The caller still has to compare the size with max.message.bytes and the timestamps
+// with its bounds.
 func ValidateProduce(b []byte) (Produced, error) {
 	h, fault := validate(b)
 	if fault == nil {
 		fault = produceFault(&h)
 	}
-	p := Produced{Header: h, MinTimestamp: h.BaseTimestamp}
+	p := Produced{Header: h, MinTimestamp: h.BaseTimestamp, Keyless: -1}
 	if fault != nil {
 		return p, fault
 	}
@@ -127,32 +130,21 @@ func ValidateProduce(b []byte) (Produced, error) {
 	return p, p.walk(b)
 }
 
-// Produced is a batch that a client may produce. MaxTimestamp of an uncompressed batch is that of its records, whatever
-// the batch says: SetMaxTimestamp writes it.
+// Produced is a batch that a client may produce. MaxTimestamp is that of its records, whatever the batch says:
+// SetMaxTimestamp writes it. Of a compressed batch, Scan has to find it and what follows.
 type Produced struct {
 	Header
-	// MinTimestamp is the smallest timestamp of the records of an uncompressed batch, in ms; records without one do not
-	// count, NoTimestamp if all are. Of a compressed batch it is BaseTimestamp.
+	// MinTimestamp is the smallest timestamp of the records, in ms; records without one do not count, NoTimestamp if all are.
 	MinTimestamp int64
-}
-
-// walk checks the records and finds their smallest and largest timestamp.
-func (p *Produced) walk(b []byte) error {
-	it := NewRecords(b)
-	p.MinTimestamp, p.MaxTimestamp = kafka.NoTimestamp, kafka.NoTimestamp
-	for it.Next() {
-		ms := it.rec.Timestamp
-		p.MaxTimestamp = max(p.MaxTimestamp, ms)
-		if ms != kafka.NoTimestamp && (ms < p.MinTimestamp || p.MinTimestamp == kafka.NoTimestamp) {
-			p.MinTimestamp = ms
-		}
-	}
-	return it.Err()
+	// Keyless is the index of the first record without a key, which a compacted topic refuses; -1 if all have one.
+	Keyless int32
 }
 
 // produceFault looks at the header for what only a log may hold.
 func produceFault(h *Header) *Error {
 	switch {
+	case h.BaseOffset != 0:
+		return &Error{Fault: FaultOffset, Have: h.BaseOffset, Detail: "the broker assigns offsets"}
 	case h.IsControl():
 		return &Error{Fault: FaultControl, Have: 1, Want: 0}
 	case h.Codec() > Zstd:
@@ -219,6 +211,18 @@ func SetMaxTimestamp(batch []byte, ms int64) {
 		be.PutUint64(batch[posMaxTimestamp:], uint64(ms))
 		SetChecksum(batch)
 	}
+}
+
+// SetCodec writes into this whole batch, whose records were compressed with c, that they are: codec, length, CRC. It
+// panics at over 2 GiB.
+func SetCodec(batch []byte, c Codec) {
+	if len(batch)-LengthPrefix > math.MaxInt32 {
+		panic(fmt.Sprintf("record: a batch of %d bytes", len(batch)))
+	}
+	be := binary.BigEndian
+	be.PutUint32(batch[posLength:], uint32(len(batch)-LengthPrefix))
+	be.PutUint16(batch[posAttributes:], be.Uint16(batch[posAttributes:])&^uint16(CodecMask)|uint16(c))
+	SetChecksum(batch)
 }
 
 // SetChecksum writes the CRC-32C of this whole batch into it.

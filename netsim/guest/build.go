@@ -29,7 +29,7 @@ type Options struct {
 	Dir     string   // where go build runs; "" is the current directory
 	Package string   // what to build, as for go build
 	Out     string   // the file to write
-	Tags    []string // build tags beside "guest", which is always set
+	Tags    []string // build tags beside "guest" and "noasm" (assembly asks the processor what it is), which are always set
 	LDFlags string   // further linker flags
 	// GoCommand is the go command to build with; "" is go.
 	GoCommand string
@@ -59,7 +59,7 @@ func Build(ctx context.Context, o Options) error {
 	if err != nil {
 		return fmt.Errorf("guest: output %s: %w", o.Out, err)
 	}
-	tags := strings.Join(append([]string{"guest"}, o.Tags...), ",")
+	tags := strings.Join(append([]string{"guest", "noasm"}, o.Tags...), ",")
 	cmd := exec.CommandContext(ctx, t.command, "build", "-overlay", overlay, "-trimpath", "-tags", tags,
 		"-ldflags", strings.TrimSpace("-s -w "+o.LDFlags), "-o", out, o.Package)
 	cmd.Dir = o.Dir

@@ -1,0 +1,195 @@
+package record
+
+import (
+	"encoding/binary"
+	"fmt"
+	"io"
+	"math"
+
+	"trialog/core/kafka"
+)
+
+// ScanWindow is a good size for the window of Produced.Scan, in bytes.
+const ScanWindow = 32 << 10
+
+// Scan checks the records of a compressed batch as they come out of r, which decompresses them, as ValidateProduce checks
+// those of one that is not compressed: sizes, offset deltas 0, 1, 2 ..., as many as the header counts, nothing left over.
+// It fills in MaxTimestamp, MinTimestamp and Keyless. No record is kept: window, which has room for a varint at least, is
+// all the memory it needs, and is the caller's. Errors: an [*Error] with FaultRecord, or what r says, as it says it.
+func (p *Produced) Scan(r io.Reader, window []byte) error {
+	if len(window) < binary.MaxVarintLen64 {
+		panic(fmt.Sprintf("record: a scan through a window of %d bytes", len(window)))
+	}
+	return p.scan(&scanner{src: r, buf: window})
+}
+
+// walk checks the records of a batch that is not compressed.
+func (p *Produced) walk(b []byte) error {
+	return p.scan(&scanner{buf: b[HeaderSize:], end: len(b) - HeaderSize, ended: true})
+}
+
+func (p *Produced) scan(s *scanner) error {
+	p.MinTimestamp, p.MaxTimestamp, p.Keyless = kafka.NoTimestamp, kafka.NoTimestamp, -1
+	for i := range p.Count {
+		delta, hasKey := s.record(i)
+		if s.bad != "" {
+			return s.fault(i, p.Count)
+		}
+		ms := p.BaseTimestamp + delta
+		p.MaxTimestamp = max(p.MaxTimestamp, ms)
+		if ms != kafka.NoTimestamp && (ms < p.MinTimestamp || p.MinTimestamp == kafka.NoTimestamp) {
+			p.MinTimestamp = ms
+		}
+		if !hasKey && p.Keyless < 0 {
+			p.Keyless = i
+		}
+	}
+	s.fill(1)
+	if s.left = int64(s.end - s.pos); s.left > 0 {
+		s.fail("bytes after the last record")
+		return s.fault(p.Count, p.Count)
+	}
+	return s.err
+}
+
+// scanner reads a stream through a window; like cursor, it is bad from the first thing that does not fit.
+type scanner struct {
+	src      io.Reader
+	buf      []byte
+	pos, end int   // of what is in buf and not yet read
+	err      error // of src; nil at its end
+	ended    bool
+	left     int64 // bytes of the current record that are not yet read; below 0 when it was too short
+	bad      string
+}
+
+func (s *scanner) fail(what string) {
+	if s.bad == "" {
+		s.bad = what
+	}
+}
+
+// fault is what ended the scan in front of record i.
+func (s *scanner) fault(i, count int32) error {
+	if s.err != nil {
+		return s.err
+	}
+	return &Error{Fault: FaultRecord, Have: s.left, Detail: fmt.Sprintf("%s (record %d of %d)", s.bad, i, count)}
+}
+
+// fill tries to have n bytes in the window. NB: a scan of bytes that lie there whole, which has no src, must not move them.
+func (s *scanner) fill(n int) {
+	if s.ended || s.end-s.pos >= n {
+		return
+	}
+	s.end = copy(s.buf, s.buf[s.pos:s.end])
+	s.pos = 0
+	for s.end < n && !s.ended {
+		k, err := s.src.Read(s.buf[s.end:])
+		s.end += k
+		if err != nil {
+			s.ended = true
+			if err != io.EOF {
+				s.err = err
+			}
+		}
+	}
+}
+
+// varlong reads a zigzag varint of up to 64 bits.
+func (s *scanner) varlong() int64 {
+	if s.pos < s.end && s.buf[s.pos] < 0x80 && s.left > 0 { // most are of one byte
+		u := int64(s.buf[s.pos])
+		s.pos++
+		s.left--
+		return u>>1 ^ -(u & 1)
+	}
+	if s.end-s.pos < binary.MaxVarintLen64 {
+		s.fill(binary.MaxVarintLen64)
+	}
+	v, n := binary.Varint(s.buf[s.pos:s.end])
+	if n <= 0 {
+		s.fail("bad varint")
+		return 0
+	}
+	s.pos += n
+	if s.left -= int64(n); s.left < 0 {
+		s.fail("varint beyond the record")
+	}
+	return v
+}
+
+// varint reads a zigzag varint of up to 32 bits.
+func (s *scanner) varint() int64 {
+	v := s.varlong()
+	if v < math.MinInt32 || v > math.MaxInt32 {
+		s.fail("varint over 32 bits")
+		return 0
+	}
+	return v
+}
+
+// skip passes over n bytes of the record.
+func (s *scanner) skip(n int64) {
+	if n < 0 || n > s.left {
+		s.fail("size out of range")
+		return
+	}
+	s.left -= n
+	if n <= int64(s.end-s.pos) {
+		s.pos += int(n)
+		return
+	}
+	for {
+		k := min(n, int64(s.end-s.pos))
+		s.pos += int(k)
+		if n -= k; n == 0 {
+			return
+		}
+		if s.fill(1); s.end == s.pos {
+			s.fail("the stream ends in a record")
+			return
+		}
+	}
+}
+
+// bytes passes over a size and that many bytes; false is null.
+func (s *scanner) bytes() bool {
+	n := s.varint()
+	if n == -1 {
+		return false
+	}
+	s.skip(n)
+	return true
+}
+
+// record passes over one record, which is to have this offset delta.
+func (s *scanner) record(delta int32) (timestamp int64, hasKey bool) {
+	s.left = math.MaxInt64
+	size := s.varint()
+	if size < 0 {
+		s.fail("size out of range")
+	}
+	s.left = size
+	s.skip(1) // attributes of a record have no meaning yet
+	timestamp = s.varlong()
+	if d := s.varint(); d != int64(delta) {
+		s.fail(fmt.Sprintf("offset delta %d", d))
+	}
+	hasKey = s.bytes()
+	s.bytes()
+	headers := s.varint()
+	if headers < 0 || headers > s.left/2 { // each takes two bytes at least
+		s.fail("header count out of range")
+	}
+	for ; headers > 0 && s.bad == ""; headers-- {
+		if !s.bytes() {
+			s.fail("null header key")
+		}
+		s.bytes()
+	}
+	if s.left != 0 {
+		s.fail("bytes after the headers of a record")
+	}
+	return timestamp, hasKey
+}
