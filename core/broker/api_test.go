@@ -24,8 +24,11 @@ func TestAPIVersions(t *testing.T) {
 			got = append(got, fmt.Sprintf("%s %d-%d", wire.APIName(k.ApiKey), k.MinVersion, k.MaxVersion))
 		}
 		require.Equal(t, []string{
-			"Produce 0-11", "Fetch 4-17", "ListOffsets 1-9", "Metadata 0-12", "ApiVersions 0-4",
-			"CreateTopics 2-7", "DeleteTopics 1-6", "InitProducerId 0-4",
+			"Produce 0-11", "Fetch 4-17", "ListOffsets 1-9", "Metadata 0-12", "FindCoordinator 0-5", "ListGroups 0-5",
+			"ApiVersions 0-4", "CreateTopics 2-7", "DeleteTopics 1-6", "DeleteRecords 0-2", "InitProducerId 0-4",
+			"OffsetForLeaderEpoch 2-4", "DescribeConfigs 1-4", "AlterConfigs 0-2", "DescribeLogDirs 1-4",
+			"CreatePartitions 0-3", "IncrementalAlterConfigs 0-1", "DescribeCluster 0-1", "DescribeProducers 0-0",
+			"DescribeTopicPartitions 0-0",
 		}, got)
 	}
 	for _, name := range []string{"", "-x", "x-", "a b", "ключ"} {

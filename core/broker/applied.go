@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"slices"
+	"strconv"
 	"syscall"
 
 	"trialog/core/broker/partition"
@@ -17,6 +18,7 @@ import (
 // request that caused it is answered.
 func (b *Broker) applied(records []meta.Record, image *meta.Image) {
 	var changed []kafka.TopicID // in order of first mention
+	reconfigure := false
 	for _, r := range records {
 		switch r := r.(type) {
 		case *meta.Topic:
@@ -26,10 +28,15 @@ func (b *Broker) applied(records []meta.Record, image *meta.Image) {
 		case *meta.Config:
 			if t := image.Topic(r.Name); r.Resource == meta.ResourceTopic && t != nil {
 				changed = append(changed, t.ID)
+			} else if r.Resource == meta.ResourceBroker {
+				reconfigure = true
 			}
 		case *meta.RemoveTopic:
 			b.removeTopic(r.Topic)
 		}
+	}
+	if reconfigure {
+		b.reconfigure(image)
 	}
 	for i, id := range changed {
 		t := image.TopicByID(id)
@@ -38,6 +45,32 @@ func (b *Broker) applied(records []meta.Record, image *meta.Image) {
 		}
 		for _, kind := range byKind(b.openTopic(t, true)) {
 			b.log.Error("a topic could not be opened", "topic", t.Name, "err", seglog.Several(kind))
+		}
+	}
+}
+
+// reconfigure puts the broker settings of the metadata into force (KIP-226): limits of connections, and whatever topics
+// inherit.
+func (b *Broker) reconfigure(image *meta.Image) {
+	all, own := image.BrokerConfigs(""), image.BrokerConfigs(strconv.Itoa(int(b.cfg.NodeID)))
+	if len(all)+len(own) == 0 && b.live.Load() == b.cfg {
+		return
+	}
+	b.live.Store(b.cfg.WithDynamic(all, own))
+	b.log.Info("settings changed while running", "all", len(all), "own", len(own))
+	if b.server != nil {
+		b.server.SetLimits(b.limits())
+	}
+	for _, t := range image.Topics() {
+		open := b.table.TopicByID(t.ID)
+		if open == nil {
+			continue
+		}
+		settings := b.live.Load().Topic(t.Configs)
+		for _, p := range open.Partitions {
+			if p != nil && *p.Settings() != settings {
+				p.SetSettings(settings)
+			}
 		}
 	}
 }
@@ -92,7 +125,7 @@ func (b *Broker) leads(topic kafka.TopicID, i kafka.PartitionID) bool {
 
 // openPartition opens a partition; open is the one that is open already, if any.
 func (b *Broker) openPartition(open *partition.Partition, t *meta.TopicImage, i kafka.PartitionID) (*partition.Partition, error) {
-	settings := b.cfg.Topic(t.Configs)
+	settings := b.live.Load().Topic(t.Configs)
 	if open != nil {
 		if *open.Settings() != settings {
 			open.SetSettings(settings)

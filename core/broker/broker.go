@@ -9,6 +9,7 @@ import (
 	"net"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"trialog/core/broker/clusterapi"
@@ -34,7 +35,8 @@ type Options struct {
 
 // Broker is one broker process. Make it with New.
 type Broker struct {
-	cfg    *config.Broker
+	cfg    *config.Broker                // what it was started with
+	live   atomic.Pointer[config.Broker] // what is in force: see reconfigure
 	opts   Options
 	rules  RuleSet
 	log    *slog.Logger
@@ -75,6 +77,7 @@ func New(cfg *config.Broker, opts Options) (*Broker, error) {
 		log = slog.New(slog.DiscardHandler)
 	}
 	b := &Broker{cfg: cfg, opts: opts, rules: rules, log: log, table: partition.NewTable(), brokerEpoch: kafka.NoBrokerEpoch}
+	b.live.Store(cfg)
 	b.events = newSink(opts.Events, log)
 	b.env = &partition.Env{Node: cfg.NodeID, Now: b.now, Emit: b.emitter(), Log: log, Rules: rules.Replica}
 	return b, nil
@@ -114,6 +117,7 @@ func (b *Broker) start() error {
 	if err := b.openMetadata(); err != nil {
 		return err
 	}
+	b.reconfigure(b.meta.Image())
 	if err := b.openPartitions(false); err != nil {
 		return err
 	}

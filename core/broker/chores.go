@@ -121,7 +121,7 @@ func (c *chores) retain() error {
 func (c *chores) expireProducers() error {
 	now := c.broker.now().WallMs
 	for _, p := range c.broker.table.All() {
-		p.Log().ExpireProducers(now, c.broker.cfg.ProducerIDExpirationMs)
+		p.Log().ExpireProducers(now, c.broker.live.Load().ProducerIDExpirationMs)
 	}
 	return nil
 }
@@ -134,7 +134,7 @@ func (c *chores) removeSoon() {
 	}
 	c.mu.Lock()
 	if c.remove.IsZero() {
-		c.remove = time.Now().Add(time.Duration(c.broker.cfg.Topic(nil).FileDeleteDelayMs) * time.Millisecond)
+		c.remove = time.Now().Add(time.Duration(c.broker.live.Load().Topic(nil).FileDeleteDelayMs) * time.Millisecond)
 	}
 	c.mu.Unlock()
 	select {

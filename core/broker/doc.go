@@ -10,9 +10,11 @@
 //
 //	serve       connections: one reader each, answers in order, bounds
 //	partition   one partition: log and machine joined, flusher, waiters; the table
-//	logapi      Produce, Fetch, ListOffsets
-//	topicapi    Metadata, CreateTopics, DeleteTopics
-//	clusterapi  ApiVersions, InitProducerId
+//	logapi      Produce, Fetch, ListOffsets, OffsetForLeaderEpoch, DeleteRecords, DescribeProducers, DescribeLogDirs
+//	topicapi    Metadata, DescribeTopicPartitions, CreateTopics, DeleteTopics, CreatePartitions
+//	configapi   DescribeConfigs, AlterConfigs, IncrementalAlterConfigs
+//	clusterapi  ApiVersions, DescribeCluster, InitProducerId
+//	groupapi    FindCoordinator, ListGroups
 //	metalog     __cluster_metadata-0 with its controller
 //	logdirs     log.dirs: lock, meta.properties, which directory holds what
 //
@@ -29,6 +31,7 @@
 // # Natively only
 //
 //	logdirs/lock_native.go  flock on .lock
+//	logdirs/space_native.go size of a disk, for DescribeLogDirs
 //	serve/sink_native.go    sendfile of record bytes
 //	serve/tune_native.go    socket buffer sizes
 //

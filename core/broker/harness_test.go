@@ -111,7 +111,12 @@ type client struct {
 
 func (in *instance) dial() *client {
 	in.t.Helper()
-	conn, err := net.Dial("tcp", in.Addr().String())
+	return in.dialTo(in.Addr().String())
+}
+
+func (in *instance) dialTo(address string) *client {
+	in.t.Helper()
+	conn, err := net.Dial("tcp", address)
 	require.NoError(in.t, err)
 	in.t.Cleanup(func() { _ = conn.Close() })
 	return &client{t: in.t, conn: conn}

@@ -3,11 +3,14 @@ package broker
 import (
 	"fmt"
 	"net"
+	"net/netip"
 	"os"
 	"strconv"
 	"time"
 
 	"trialog/core/broker/clusterapi"
+	"trialog/core/broker/configapi"
+	"trialog/core/broker/groupapi"
 	"trialog/core/broker/logapi"
 	"trialog/core/broker/logdirs"
 	"trialog/core/broker/metalog"
@@ -163,16 +166,41 @@ func ownName() string {
 }
 
 func (b *Broker) limits() serve.Limits {
-	return serve.Limits{
-		FrameMax:            int(b.cfg.SocketRequestMaxBytes),
+	cfg := b.live.Load()
+	l := serve.Limits{
+		FrameMax:            int(cfg.SocketRequestMaxBytes),
 		RequestBytes:        RequestBytes,
-		RequestsMax:         int(b.cfg.QueuedMaxRequests),
-		ConnectionsMax:      int(b.cfg.MaxConnections),
-		ConnectionsPerIPMax: int(b.cfg.MaxConnectionsPerIP),
-		IdleMax:             time.Duration(b.cfg.ConnectionsMaxIdleMs) * time.Millisecond,
-		SendBuffer:          b.socketBuffer("socket.send.buffer.bytes", b.cfg.SocketSendBufferBytes),
-		ReceiveBuffer:       b.socketBuffer("socket.receive.buffer.bytes", b.cfg.SocketReceiveBufferBytes),
+		RequestsMax:         int(cfg.QueuedMaxRequests),
+		ConnectionsMax:      int(cfg.MaxConnections),
+		ConnectionsPerIPMax: int(cfg.MaxConnectionsPerIP),
+		PerIP:               map[string]int{},
+		CreationRateMax:     int(cfg.MaxConnectionCreationRate),
+		IdleMax:             time.Duration(cfg.ConnectionsMaxIdleMs) * time.Millisecond,
+		SendBuffer:          b.socketBuffer("socket.send.buffer.bytes", cfg.SocketSendBufferBytes),
+		ReceiveBuffer:       b.socketBuffer("socket.receive.buffer.bytes", cfg.SocketReceiveBufferBytes),
 	}
+	if cfg.QueuedMaxRequestBytes > 0 {
+		l.RequestBytes = cfg.QueuedMaxRequestBytes
+	}
+	for _, o := range cfg.ConnectionOverrides {
+		for _, address := range b.addressesOf(o.Host) {
+			l.PerIP[address] = int(o.Max)
+		}
+	}
+	return l
+}
+
+// addressesOf is the addresses of a host as connections have them. A name that nobody knows limits nobody, as it must
+// not end a broker that runs.
+func (b *Broker) addressesOf(host string) []string {
+	if ip, err := netip.ParseAddr(host); err == nil {
+		return []string{ip.Unmap().String()}
+	}
+	all, err := net.LookupHost(host)
+	if err != nil {
+		b.log.Warn("max.connections.per.ip.overrides: a host is not known", "host", host, "err", err)
+	}
+	return all
 }
 
 // socketBuffer is a configured buffer size, or -1 (the system's) when it is given
@@ -189,17 +217,34 @@ func (b *Broker) socketBuffer(name string, value int32) int {
 
 // rows is the dispatch table: one row for each API key.
 func (b *Broker) rows() []serve.Row {
-	logs := &logapi.API{Table: b.table, FetchMaxBytes: int(b.cfg.FetchMaxBytes), AckAfterAppend: b.rules.Broker.AckAfterAppend}
-	topics := &topicapi.API{Config: b.cfg, ClusterID: b.dirs.ClusterID(), Controller: b.meta, NewTopicID: metalog.NewUUID, Leads: b.leads}
+	logs := &logapi.API{
+		Table: b.table, Dirs: b.dirs, RemoveSoon: b.chores.removeSoon, FetchMaxBytes: int(b.cfg.FetchMaxBytes),
+		AckAfterAppend: b.rules.Broker.AckAfterAppend,
+	}
+	topics := &topicapi.API{Config: b.live.Load, ClusterID: b.dirs.ClusterID(), Controller: b.meta, NewTopicID: metalog.NewUUID, Leads: b.leads}
+	configs := &configapi.API{Config: b.live.Load, Controller: b.meta}
+	cluster := &clusterapi.Cluster{Node: b.cfg.NodeID, ClusterID: b.dirs.ClusterID(), Image: b.meta.Image}
 	return []serve.Row{
 		row(wire.KeyProduce, serve.ResourceTopic, serve.OperationWrite, logs.Produce),
 		row(wire.KeyFetch, serve.ResourceTopic, serve.OperationRead, logs.Fetch),
 		row(wire.KeyListOffsets, serve.ResourceTopic, serve.OperationDescribe, logs.ListOffsets),
 		row(wire.KeyMetadata, serve.ResourceTopic, serve.OperationDescribe, topics.Metadata),
+		row(wire.KeyFindCoordinator, serve.ResourceGroup, serve.OperationDescribe, groupapi.FindCoordinator),
+		row(wire.KeyListGroups, serve.ResourceCluster, serve.OperationDescribe, groupapi.ListGroups),
 		row(wire.KeyAPIVersions, serve.ResourceNone, serve.OperationNone, clusterapi.APIVersions),
 		row(wire.KeyCreateTopics, serve.ResourceTopic, serve.OperationCreate, topics.CreateTopics),
 		row(wire.KeyDeleteTopics, serve.ResourceTopic, serve.OperationDelete, topics.DeleteTopics),
+		row(wire.KeyDeleteRecords, serve.ResourceTopic, serve.OperationDelete, logs.DeleteRecords),
 		row(wire.KeyInitProducerID, serve.ResourceCluster, serve.OperationIdempotentWrite, b.ids.InitProducerID),
+		row(wire.KeyOffsetForLeaderEpoch, serve.ResourceTopic, serve.OperationDescribe, logs.OffsetForLeaderEpoch),
+		row(wire.KeyDescribeConfigs, serve.ResourceCluster, serve.OperationDescribeConfigs, configs.DescribeConfigs),
+		row(wire.KeyAlterConfigs, serve.ResourceCluster, serve.OperationAlterConfigs, configs.AlterConfigs),
+		row(wire.KeyDescribeLogDirs, serve.ResourceCluster, serve.OperationDescribe, logs.DescribeLogDirs),
+		row(wire.KeyCreatePartitions, serve.ResourceTopic, serve.OperationAlter, topics.CreatePartitions),
+		row(wire.KeyIncrementalAlterConfigs, serve.ResourceCluster, serve.OperationAlterConfigs, configs.IncrementalAlterConfigs),
+		row(wire.KeyDescribeCluster, serve.ResourceCluster, serve.OperationDescribe, cluster.DescribeCluster),
+		row(wire.KeyDescribeProducers, serve.ResourceTopic, serve.OperationRead, logs.DescribeProducers),
+		row(wire.KeyDescribeTopicPartitions, serve.ResourceTopic, serve.OperationDescribe, topics.DescribeTopicPartitions),
 	}
 }
 

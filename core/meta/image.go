@@ -52,6 +52,18 @@ type BrokerImage struct {
 	Fenced      bool
 }
 
+// Endpoint is where the broker is dialed by who came through the listener of that name; its first endpoint if it has no
+// such listener.
+func (b *BrokerImage) Endpoint(listener string) Endpoint {
+	var found Endpoint
+	for i, e := range b.Endpoints {
+		if i == 0 || e.Name == listener {
+			found = e
+		}
+	}
+	return found
+}
+
 // brokerConfigs is the dynamic settings of one broker, or of all.
 type brokerConfigs struct {
 	name  string

@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"path/filepath"
+	"slices"
 	"sync"
 	"sync/atomic"
 
@@ -175,6 +176,13 @@ func (l *Log) ExpireProducers(nowMs, expirationMs int64) int {
 	l.appendMu.Lock()
 	defer l.appendMu.Unlock()
 	return l.producers.Expire(nowMs, expirationMs)
+}
+
+// Producers is what is known of every producer, by id. The caller owns the copy.
+func (l *Log) Producers() []producers.Producer {
+	l.appendMu.Lock()
+	defer l.appendMu.Unlock()
+	return slices.Clone(l.producers.Producers())
 }
 
 // publishUndecided follows every change of the producer state.

@@ -1,7 +1,8 @@
 // Package logapi answers the requests that read and write logs: Produce, Fetch,
-// ListOffsets.
+// ListOffsets, OffsetForLeaderEpoch, DeleteRecords, DescribeProducers,
+// DescribeLogDirs.
 //
-// It owns the rules of these three APIs: what of a request is refused with which
+// It owns the rules of these APIs: what of a request is refused with which
 // code, when a response is complete, how much a response may hold. It never
 // opens a file, never decides what is committed (package replica does), and
 // starts no goroutine: what has to wait is a serve.Pending. Caller: the
@@ -9,12 +10,20 @@
 package logapi
 
 import (
+	"trialog/core/broker/logdirs"
 	"trialog/core/broker/partition"
 )
 
 // API answers requests from the partitions of a table.
 type API struct {
 	Table *partition.Table
+
+	// Dirs is for DescribeLogDirs.
+	Dirs *logdirs.Set
+
+	// RemoveSoon has the files of deleted segments removed after their delay; nil is
+	// allowed.
+	RemoveSoon func()
 
 	// FetchMaxBytes is fetch.max.bytes: the record bytes of a response, the first
 	// batch excepted.

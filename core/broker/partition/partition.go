@@ -290,6 +290,16 @@ func (p *Partition) Retain(nowMs int64) (int, error) {
 	return n, err
 }
 
+// DeleteRecords moves the log start offset up to before, and returns where it is.
+// kafka.ErrOffsetOutOfRange: before is negative or above the HW.
+func (p *Partition) DeleteRecords(before kafka.Offset) (kafka.Offset, error) {
+	start, err := p.log.DeleteRecords(before)
+	p.step(p.env.Now(), func(out []replica.Effect) []replica.Effect {
+		return p.machine.LogStartMoved(start, out)
+	})
+	return start, err
+}
+
 // Close ends all use of the partition: waiters are woken and find it gone, the
 // flusher ends. The log stays open; it is its directory's.
 func (p *Partition) Close() {

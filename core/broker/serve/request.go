@@ -25,6 +25,7 @@ const (
 	ResourceNone Resource = iota
 	ResourceTopic
 	ResourceCluster
+	ResourceGroup
 )
 
 // Operation is what a request does to its resource (KIP-11).
@@ -38,6 +39,9 @@ const (
 	OperationCreate
 	OperationDelete
 	OperationDescribe
+	OperationAlter
+	OperationDescribeConfigs
+	OperationAlterConfigs
 	OperationIdempotentWrite
 )
 
@@ -85,6 +89,14 @@ func (rq *Request) TakeFrame() wire.Frame {
 	f := *rq.frame
 	rq.frame = nil
 	return f
+}
+
+// Charge adds bytes to what the request counts for in the request memory, until
+// its frame is released: for answers that are much larger than what asked for
+// them. It may wait. False means that they were not to be had: the handler then
+// gives up with wire.ErrBudget.
+func (rq *Request) Charge(bytes int64) bool {
+	return rq.frame == nil || rq.frame.Charge(bytes, rq.gone)
 }
 
 // Gone is closed when the request's connection is of no more use; nil in tests.

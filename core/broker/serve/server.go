@@ -15,14 +15,19 @@ import (
 
 // Limits bound what peers may cost. All are Kafka's settings.
 type Limits struct {
-	FrameMax            int           // socket.request.max.bytes
-	RequestBytes        int64         // bytes of requests held at one time
-	RequestsMax         int           // queued.max.requests: requests being handled at one time
-	ConnectionsMax      int           // max.connections
-	ConnectionsPerIPMax int           // max.connections.per.ip
-	IdleMax             time.Duration // connections.max.idle.ms; 0 or less: never
-	SendBuffer          int           // socket.send.buffer.bytes; -1: the system's
-	ReceiveBuffer       int           // socket.receive.buffer.bytes; -1: the system's
+	FrameMax            int   // socket.request.max.bytes
+	RequestBytes        int64 // bytes of requests held at one time
+	RequestsMax         int   // queued.max.requests: requests being handled at one time
+	ConnectionsMax      int   // max.connections
+	ConnectionsPerIPMax int   // max.connections.per.ip
+	// PerIP has other limits for some addresses: max.connections.per.ip.overrides.
+	PerIP map[string]int
+	// CreationRateMax is max.connection.creation.rate, connections in a second over
+	// all listeners; 0 is none.
+	CreationRateMax int
+	IdleMax         time.Duration // connections.max.idle.ms; 0 or less: never
+	SendBuffer      int           // socket.send.buffer.bytes; -1: the system's
+	ReceiveBuffer   int           // socket.receive.buffer.bytes; -1: the system's
 }
 
 // sweepsPerIdle is how often a connection is looked at within IdleMax.
@@ -30,7 +35,7 @@ const sweepsPerIdle = 4
 
 // Server accepts connections and serves the rows.
 type Server struct {
-	rows   [64]*Row
+	rows   [wire.KeyMax + 1]*Row
 	limits Limits
 	log    *slog.Logger
 	now    func() kafka.Now
@@ -116,12 +121,30 @@ func (s *Server) isStopping() bool {
 	return s.stopping
 }
 
+// SetLimits changes what may change while the server runs: the limits of
+// connections. Connections that are there stay.
+func (s *Server) SetLimits(l Limits) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.limits.ConnectionsMax, s.limits.ConnectionsPerIPMax, s.limits.PerIP = l.ConnectionsMax, l.ConnectionsPerIPMax, l.PerIP
+	s.limits.CreationRateMax = l.CreationRateMax
+}
+
+// full reports that no connection of host may be added. The lock is held.
+func (s *Server) full(host string) bool {
+	most := s.limits.ConnectionsPerIPMax
+	if n, ok := s.limits.PerIP[host]; ok {
+		most = n
+	}
+	return s.stopping || len(s.conns) >= s.limits.ConnectionsMax || s.perIP[host] >= most
+}
+
 // admit starts a connection, or closes it at once when there are too many.
 func (s *Server) admit(nc net.Conn, listener string) {
 	tune(nc, s.limits)
 	c := newConn(s, nc, listener)
 	s.mu.Lock()
-	refused := s.stopping || len(s.conns) >= s.limits.ConnectionsMax || s.perIP[c.session.Host] >= s.limits.ConnectionsPerIPMax
+	refused := s.full(c.session.Host)
 	if !refused {
 		s.conns = append(s.conns, c)
 		s.perIP[c.session.Host]++

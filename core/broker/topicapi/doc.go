@@ -1,7 +1,7 @@
-// Package topicapi answers the requests about topics: Metadata, CreateTopics,
-// DeleteTopics.
+// Package topicapi answers the requests about topics: Metadata,
+// DescribeTopicPartitions, CreateTopics, DeleteTopics, CreatePartitions.
 //
-// It owns the translation between these three APIs and the controller's requests,
+// It owns the translation between these APIs and the controller's requests,
 // and what differs from version to version. It never decides whether a topic may
 // be made or removed (package controller does) and opens no partition. Caller:
 // the connections of package serve.
@@ -24,7 +24,7 @@ type Controller interface {
 
 // API answers requests about topics.
 type API struct {
-	Config     *config.Broker
+	Config     func() *config.Broker // as it is now
 	ClusterID  string
 	Controller Controller
 	NewTopicID func() kafka.TopicID

@@ -21,7 +21,7 @@ func (a *API) Metadata(rq *serve.Request) (serve.Answer, error) {
 	codes := a.autoCreate(rq, req)
 	image := a.Controller.Image()
 	resp.ClusterID = kmsg.StringPtr(a.ClusterID)
-	resp.ControllerID = a.Config.NodeID
+	resp.ControllerID = a.Config().NodeID
 	for _, b := range image.Brokers() {
 		resp.Brokers = append(resp.Brokers, brokerOf(b, rq.Session.Listener))
 	}
@@ -48,11 +48,8 @@ func (a *API) Metadata(rq *serve.Request) (serve.Answer, error) {
 func brokerOf(b *meta.BrokerImage, listener string) kmsg.MetadataResponseBroker {
 	out := kmsg.NewMetadataResponseBroker()
 	out.NodeID = b.ID
-	for i, e := range b.Endpoints {
-		if i == 0 || e.Name == listener {
-			out.Host, out.Port = e.Host, int32(e.Port)
-		}
-	}
+	e := b.Endpoint(listener)
+	out.Host, out.Port = e.Host, int32(e.Port)
 	if b.Rack != "" {
 		out.Rack = kmsg.StringPtr(b.Rack)
 	}
@@ -90,26 +87,30 @@ func (a *API) describe(t *meta.TopicImage) kmsg.MetadataResponseTopic {
 	out.Topic, out.TopicID, out.IsInternal = kmsg.StringPtr(t.Name), t.ID, kafka.IsInternalTopic(t.Name)
 	out.Partitions = make([]kmsg.MetadataResponseTopicPartition, 0, len(t.Partitions))
 	for i := range t.Partitions {
-		in := &t.Partitions[i]
-		p := kmsg.NewMetadataResponseTopicPartition()
-		p.Partition, p.Leader, p.LeaderEpoch = int32(i), in.Leader, in.LeaderEpoch
-		p.Replicas, p.ISR = in.Replicas, in.ISR
-		if in.Leader == a.Config.NodeID && !a.Leads(t.ID, p.Partition) {
-			p.Leader, p.OfflineReplicas = kafka.NoNode, []int32{a.Config.NodeID}
-		}
-		if p.Leader == kafka.NoNode {
-			p.ErrorCode = int16(kafka.ErrLeaderNotAvailable)
-		}
-		out.Partitions = append(out.Partitions, p)
+		out.Partitions = append(out.Partitions, a.describePartition(t, kafka.PartitionID(i)))
 	}
 	return out
+}
+
+func (a *API) describePartition(t *meta.TopicImage, i kafka.PartitionID) kmsg.MetadataResponseTopicPartition {
+	in, node := &t.Partitions[i], a.Config().NodeID
+	p := kmsg.NewMetadataResponseTopicPartition()
+	p.Partition, p.Leader, p.LeaderEpoch = i, in.Leader, in.LeaderEpoch
+	p.Replicas, p.ISR = in.Replicas, in.ISR
+	if in.Leader == node && !a.Leads(t.ID, i) {
+		p.Leader, p.OfflineReplicas = kafka.NoNode, []int32{node}
+	}
+	if p.Leader == kafka.NoNode {
+		p.ErrorCode = int16(kafka.ErrLeaderNotAvailable)
+	}
+	return p
 }
 
 // autoCreate makes the requested topics that do not exist, all in one decision.
 // Versions before 4 have no flag and mean yes (KIP-204). The result has the
 // outcomes of those that could not be made.
 func (a *API) autoCreate(rq *serve.Request, req *kmsg.MetadataRequest) map[string]kafka.ErrorCode {
-	if !a.Config.AutoCreateTopics || req.Version >= 4 && !req.AllowAutoTopicCreation {
+	if !a.Config().AutoCreateTopics || req.Version >= 4 && !req.AllowAutoTopicCreation {
 		return nil
 	}
 	image := a.Controller.Image()

@@ -61,7 +61,7 @@ func (a *API) created(t *controller.CreatedTopic) kmsg.CreateTopicsResponseTopic
 		return out
 	}
 	out.TopicID, out.NumPartitions, out.ReplicationFactor = t.ID, t.Partitions, t.ReplicationFactor
-	for _, d := range a.Config.DescribeTopic(t.Configs) {
+	for _, d := range a.Config().DescribeTopic(t.Configs) {
 		c := kmsg.NewCreateTopicsResponseTopicConfig()
 		c.Name, c.Value, c.Source = d.Definition.Name, kmsg.StringPtr(d.Value), int8(d.Source)
 		out.Configs = append(out.Configs, c)
@@ -106,7 +106,7 @@ func (a *API) DeleteTopics(rq *serve.Request) (serve.Answer, error) {
 // reference, in order.
 func (a *API) remove(rq *serve.Request, req *controller.DeleteTopics) []controller.DeletedTopic {
 	code, message := kafka.ErrNone, ""
-	if !a.Config.DeleteTopics {
+	if !a.Config().DeleteTopics {
 		code, message = kafka.ErrTopicDeletionDisabled, "delete.topic.enable=false"
 		if rq.Header.Version < 3 {
 			code = kafka.ErrInvalidRequest // older clients do not know 73
