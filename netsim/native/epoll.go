@@ -143,8 +143,8 @@ func epollWait(g *guest, a *[6]uint64) (uint64, kernel.Errno) {
 		}
 	}
 	watches := len(g.subs)
-	for _, t := range g.tokens {
-		g.subs = append(g.subs, g.p.PollOn(t, kernel.Readable))
+	for i := range g.parked {
+		g.subs = append(g.subs, g.p.PollOn(g.parked[i].token, kernel.Readable))
 	}
 	deadline := int64(-1)
 	if g.Delay >= 0 {
@@ -154,6 +154,7 @@ func epollWait(g *guest, a *[6]uint64) (uint64, kernel.Errno) {
 	}
 	asked := g.p.Monotonic()
 	g.p.PollWait(g.subs, deadline)
+	g.PeekCount, g.peeked = 0, 0
 	n := g.events(watches, int(a[2]))
 	g.finished(watches)
 	g.e.stats.Polls.Add(1)
@@ -177,6 +178,7 @@ func (g *guest) events(watches, limit int) int {
 			w.armed &^= m
 			if m == kernel.Readable {
 				unset(&g.Dry, w.fd)
+				g.show(w.fd)
 			}
 			if bits |= unix.EPOLLOUT; m == kernel.Readable {
 				bits = bits&^unix.EPOLLOUT | unix.EPOLLIN
@@ -192,17 +194,58 @@ func (g *guest) events(watches, limit int) int {
 	return n
 }
 
-// finished reports the tokens whose calls have ended.
-func (g *guest) finished(watches int) {
-	left := g.tokens[:0]
-	g.DoneCount = 0
-	for i, t := range g.tokens {
-		if ready, _ := g.subs[watches+i].Ready(); ready && g.DoneCount < page.SimDoneMax {
-			g.Done[g.DoneCount] = t
-			g.DoneCount++
-		} else {
-			left = append(left, t)
-		}
+// peekMax bounds what is shown of one stream.
+const peekMax = 32 << 10
+
+// peeker is a stream that can be looked into.
+type peeker interface {
+	Peek(dst []byte) (n int, more bool)
+}
+
+// show puts what a stream holds into the page, so that the guest needs no turn to read it.
+func (g *guest) show(fd int) {
+	f, ok := g.p.File(fd).(peeker)
+	if !ok || g.PeekCount == page.SimPeekMax {
+		return
 	}
-	g.tokens = left
+	room := g.peek[g.peeked:]
+	n, more := f.Peek(room[:min(len(room), peekMax)])
+	if n == 0 {
+		return
+	}
+	e := &g.Peeked[g.PeekCount]
+	*e = page.SimPeek{FD: uint32(fd), At: uint32(g.peeked), Len: uint32(n)}
+	if !more {
+		e.All = 1
+	}
+	g.PeekCount++
+	g.peeked += n
+}
+
+// parked is a call that the disk answers later.
+type parked struct {
+	token int32
+	num   uint64
+	args  [6]uint64
+}
+
+// finished reports the calls that have ended. One that gives no bytes is made again here, so that the guest need not.
+func (g *guest) finished(watches int) {
+	left := g.parked[:0]
+	g.DoneCount = 0
+	for i, c := range g.parked {
+		if ready, _ := g.subs[watches+i].Ready(); !ready || g.DoneCount == page.SimDoneMax {
+			left = append(left, c)
+			continue
+		}
+		d := &g.Done[g.DoneCount]
+		*d = page.SimDone{Token: c.token}
+		if c.num == unix.SYS_FSYNC || c.num == unix.SYS_FDATASYNC {
+			g.p.ResumeWith(c.token)
+			_, e := fsync(g, &c.args)
+			d.Known, d.Errno = 1, uint64(e)
+		}
+		g.DoneCount++
+	}
+	g.parked = left
 }

@@ -28,8 +28,10 @@ type guest struct {
 	dirs    []openDir
 	watched []watch // the epoll set, in the order of registration
 	subs    []kernel.Poll
-	owners  []int   // which watched a sub belongs to, and the mode
-	tokens  []int32 // calls whose ends the guest waits for
+	owners  []int    // which watched a sub belongs to, and the mode
+	parked  []parked // calls whose ends the guest waits for
+	peeked  int      // bytes shown since the last turn
+	scratch []byte   // for what was shown before
 	refused map[uint64]bool
 	epolls  int
 }
@@ -66,6 +68,7 @@ func (g *guest) start(pr *Program, args, env []string) error {
 	}
 	g.running = true
 	g.refused = map[uint64]bool{}
+	g.scratch = make([]byte, peekMax)
 	for _, x := range []struct {
 		what  int
 		limit uint64

@@ -23,6 +23,7 @@ func result[T int | int64](v T, e kernel.Errno) (uint64, kernel.Errno) {
 func (g *guest) serve() {
 	g.e.stats.Calls.Add(1)
 	now := g.Now
+	g.PeekCount = 0
 	g.servePosted()
 	g.p.Advance(now)
 	nr := g.Num
@@ -44,7 +45,7 @@ func (g *guest) serve() {
 			if token := g.p.Deferred(); token != 0 {
 				if g.Park != 0 {
 					g.Token = token
-					g.tokens = append(g.tokens, token)
+					g.parked = append(g.parked, parked{token, nr, args})
 				} else { // the whole process waits
 					g.p.PollWait(append(g.subs[:0], g.p.PollOn(token, kernel.Readable)), -1)
 					again = token

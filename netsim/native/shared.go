@@ -21,6 +21,7 @@ type shared struct {
 	*page.SimPage
 	buf  []byte // operands and results
 	post []byte // posted calls
+	peek []byte // what can be read
 
 	pause int // calls until the two sides yield to each other again
 }
@@ -43,7 +44,8 @@ func newShared() (*shared, error) {
 	return &shared{
 		f: f, mem: mem, SimPage: (*page.SimPage)(unsafe.Pointer(&mem[0])),
 		buf:  mem[page.SimHeaderSize : page.SimHeaderSize+page.SimBufferSize],
-		post: mem[page.SimHeaderSize+page.SimBufferSize:],
+		post: mem[page.SimHeaderSize+page.SimBufferSize : page.SimSize-page.SimPeekSize],
+		peek: mem[page.SimSize-page.SimPeekSize:],
 	}, nil
 }
 

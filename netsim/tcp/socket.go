@@ -82,6 +82,21 @@ func (s *socket) Write(_ *kernel.Proc, src []byte) (int, kernel.Errno) {
 	return s.out().write(src), kernel.OK
 }
 
+// Peek copies what a Read would give, without taking it. more tells that there is something behind it: further bytes,
+// an end or an error.
+func (s *socket) Peek(dst []byte) (n int, more bool) {
+	if s.state == dialing {
+		return 0, false
+	}
+	for _, b := range s.in().unread {
+		k := copy(dst[n:], b)
+		if n += k; k < len(b) {
+			return n, true
+		}
+	}
+	return n, s.eof || s.readClosed || s.state == forgotten || s.pending != kernel.OK
+}
+
 // Room is how many bytes a Write takes now; 0 where it would fail or wait. It falls by writes only, until the
 // connection fails.
 func (s *socket) Room() int {

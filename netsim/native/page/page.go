@@ -13,12 +13,14 @@ const (
 )
 
 // Sizes in bytes. The header is followed by the buffer that operands and results pass through (a transfer of more is
-// cut short, as read(2) and write(2) may), and by the calls that were posted.
+// cut short, as read(2) and write(2) may), by the calls that were posted, and by
+// what can be read already.
 const (
 	SimHeaderSize = 64 << 10
 	SimBufferSize = 1 << 20
 	SimPostSize   = 256 << 10
-	SimSize       = SimHeaderSize + SimBufferSize + SimPostSize
+	SimPeekSize   = 128 << 10
+	SimSize       = SimHeaderSize + SimBufferSize + SimPostSize + SimPeekSize
 )
 
 // SimFDMax bounds the descriptors that have bits; SimFDSet is a set of them.
@@ -31,6 +33,7 @@ const (
 	SimPageFD    = 3
 	SimFilterMax = 256
 	SimDoneMax   = 64
+	SimPeekMax   = 32
 )
 
 // SimPage is the header. All of it belongs to the side that Turn names.
@@ -63,10 +66,10 @@ type SimPage struct {
 	WallDelta int64 // wall clock minus monotonic clock, ns
 	Delay     int64 // with epoll_pwait: how long to wait in ns, negative for ever
 	DoneCount uint32
-	Done      [SimDoneMax]int32 // tokens of calls that have ended
+	Done      [SimDoneMax]SimDone // calls that have ended
 
 	// Posted calls: those whose answer the guest knows (close, epoll_ctl, writing to a standard stream or a sink, or to a
-	// socket that has room). They stand behind the buffer, each a SimPosted with its operand, and are made before the
+	// socket that has room, reading what it was shown). They stand behind the buffer, each a SimPosted with its operand, and are made before the
 	// next call.
 	Posted uint32 // bytes
 
@@ -76,6 +79,11 @@ type SimPage struct {
 	Sinks    SimFDSet // written to without an answer
 	Blocking SimFDSet // without O_NONBLOCK
 	Dry      SimFDSet // nothing to read until an event says so; only watched streams
+
+	// Peeked is what the streams of the last events hold, until the next turn: a read of it is posted.
+	PeekCount uint32
+	_         uint32
+	Peeked    [SimPeekMax]SimPeek
 
 	// Room is how many bytes a write to a socket takes for certain.
 	Room [SimFDMax]uint32
@@ -89,6 +97,20 @@ type SimPage struct {
 	FilterLen   uint32
 	TrapTSC     uint32               // 1: the guest's code may contain RDTSC
 	Filter      [SimFilterMax]uint64 // seccomp program
+}
+
+// SimDone is the end of a call that somebody waits for. Known tells that its result is here; otherwise the call is to be
+// repeated.
+type SimDone struct {
+	Token int32
+	Known uint32
+	Errno uint64
+}
+
+// SimPeek is what can be read from a stream: Len bytes at At, in the memory behind the posted calls. All tells that there
+// is nothing behind them.
+type SimPeek struct {
+	FD, At, Len, All uint32
 }
 
 // SimPosted begins a posted call.
