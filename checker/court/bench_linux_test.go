@@ -131,13 +131,12 @@ func BenchmarkEngines(b *testing.B) {
 	ratio := cost[0].Seconds() / cost[1].Seconds()
 	b.ReportMetric(ratio, "wasm/native")
 	b.ReportMetric(per(st.Calls.Load()), "turns/run")
-	_, child := peakMiB(b)
 	fmt.Printf("engines: CPU of a run of 001, mean of %d: wasm %.0f ms, native %.0f ms, ratio %.1f (target >= %.0f)\n", n,
 		cost[0].Seconds()*1e3/float64(n), cost[1].Seconds()*1e3/float64(n), ratio, targetRatio)
 	fmt.Printf("engines: native turns of the kernel a run %.0f, calls without a turn %.0f, polls %.0f of which found nothing at once %.1f%%; CPU a turn %.1f us, all included\n",
 		per(st.Calls.Load()), per(st.Posted.Load()), per(st.Polls.Load()), 100*float64(st.Empty.Load())/float64(st.Polls.Load()),
 		cost[1].Seconds()*1e6/float64(st.Calls.Load()))
-	fmt.Printf("engines: native processes a run %.1f, largest %d MiB (target <= %d)\n", per(st.Starts.Load()), child, targetResident)
+	fmt.Printf("engines: native processes a run %.1f, largest %d MiB (target <= %d)\n", per(st.Starts.Load()), st.PeakKiB.Load()>>10, targetResident)
 }
 
 // BenchmarkWorldStart starts and ends a broker and seven clients that do nothing.

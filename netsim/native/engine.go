@@ -43,6 +43,12 @@ type Stats struct {
 	Posted  atomic.Int64 // calls that needed no turn of their own
 	Polls   atomic.Int64 // of Calls, epoll_pwait
 	Empty   atomic.Int64 // polls that returned at once without an event
+	PeakKiB atomic.Int64 // the largest resident size that a process had
+}
+
+func (s *Stats) resident(kib int64) {
+	for have := s.PeakKiB.Load(); kib > have && !s.PeakKiB.CompareAndSwap(have, kib); have = s.PeakKiB.Load() {
+	}
 }
 
 // Stats gives the counters.

@@ -196,7 +196,9 @@ func (g *guest) end() {
 		g.running = false
 		_ = unix.Kill(g.pid, unix.SIGKILL)
 		for {
-			if _, err := unix.Wait4(g.pid, nil, 0, nil); err != unix.EINTR {
+			var used unix.Rusage
+			if _, err := unix.Wait4(g.pid, nil, 0, &used); err != unix.EINTR {
+				g.e.stats.resident(used.Maxrss)
 				break
 			}
 		}
