@@ -79,10 +79,10 @@ func (g *guest) start(pr *Program, args, env []string) error {
 		}
 	}
 	if !g.await() {
-		return fmt.Errorf("native: %s ended before its first call: %s", pr.f.Name(), g.startFailure())
+		return fmt.Errorf("native: %s ended before its first call: %s", pr.f.Name(), startFailure(g.SimPage))
 	}
 	if s.Status != page.SimStarted {
-		return fmt.Errorf("native: %s", g.startFailure())
+		return fmt.Errorf("native: %s", startFailure(g.SimPage))
 	}
 	g.e.stats.Starts.Add(1)
 	g.e.stats.StartNs.Add(time.Since(began).Nanoseconds())
@@ -127,8 +127,9 @@ func (g *guest) opened(kind *page.SimFDSet, fd int, flags uint64) {
 // firstPid is what getpid answers: a process cannot tell its lives apart by it.
 const firstPid = 100
 
-func (g *guest) startFailure() string {
-	switch err := syscall.Errno(g.StartErrno); g.Status {
+// startFailure says at which step a guest, or a trial of one, could not confine itself.
+func startFailure(p *page.SimPage) string {
+	switch err := syscall.Errno(p.StartErrno); p.Status {
 	case page.SimStartTSC:
 		return "the time-stamp counter cannot be trapped (PR_SET_TSC): " + err.Error()
 	case page.SimStartPrivs:

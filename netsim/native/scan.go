@@ -6,6 +6,7 @@ import (
 	"bytes"
 	"debug/elf"
 	"debug/gosym"
+	"errors"
 	"fmt"
 	"slices"
 	"strings"
@@ -31,24 +32,35 @@ var machineReads = []struct {
 // own are the functions of the runtime that look at the processor before or for the baseline.
 var own = []string{"_rt0_amd64", "runtime.rt0_go", "runtime.simCPUID1", "internal/cpu.cpuidReal", "internal/cpu.getGOAMD64level"}
 
+// entry is the function by which the runtime of a guest, and no other, takes over its page.
+const entry = "runtime.simInit"
+
 // scan searches the program's code. sees lists what it found, as "CPUID in FUNCTION"; trap tells that some of it may read the
 // time-stamp counter.
 func scan(f *elf.File) (sees []string, trap bool, err error) {
+	defer func() { // debug/gosym believes what it reads
+		if r := recover(); r != nil {
+			err = fmt.Errorf("is damaged: %v", r)
+		}
+	}()
 	text, pcln := f.Section(".text"), f.Section(".gopclntab")
 	if text == nil || pcln == nil {
-		return nil, false, fmt.Errorf("no .text or .gopclntab section: not a Go program")
+		return nil, false, errors.New("has no .text or .gopclntab section: it is no Go program")
 	}
 	code, err := text.Data()
 	if err != nil {
-		return nil, false, err
+		return nil, false, fmt.Errorf("is damaged: %w", err)
 	}
 	table, err := pcln.Data()
 	if err != nil {
-		return nil, false, err
+		return nil, false, fmt.Errorf("is damaged: %w", err)
 	}
 	symbols, err := gosym.NewTable(nil, gosym.NewLineTable(table, text.Addr))
 	if err != nil {
-		return nil, false, err
+		return nil, false, fmt.Errorf("is damaged: %w", err)
+	}
+	if symbols.LookupFunc(entry) == nil {
+		return nil, false, errors.New("was not built for the simulator (guestbuild -engine native, trialog sim)")
 	}
 	for _, m := range machineReads {
 		for at := 0; ; at++ {
