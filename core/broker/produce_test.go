@@ -58,9 +58,7 @@ func TestProduceRefusals(t *testing.T) {
 	require.Equal(t, kafka.ErrUnknownTopicOrPartition, code(c.produce(1, "t", 1, batch("x"))))
 	require.Equal(t, kafka.ErrUnknownTopicOrPartition, code(c.produce(1, "t", -1, batch("x"))))
 	require.Equal(t, kafka.ErrUnknownTopicOrPartition, code(c.produce(1, "u", 0, batch("x"))))
-	zstd := batch("x")
-	zstd[22] |= byte(record.Zstd)
-	record.SetChecksum(zstd)
+	zstd := compressed(record.Zstd, batch("x"))
 	old := ask[*kmsg.ProduceResponse](c, produceRequest(6, 1, "t", 0, zstd)).Topics[0].Partitions[0]
 	require.Equal(t, kafka.ErrUnsupportedCompressionType, code(old))
 	require.Equal(t, kafka.ErrNone, code(c.produce(1, "t", 0, zstd)), "a compressed batch passes as it came")

@@ -87,7 +87,8 @@ func TestDefaults(t *testing.T) {
 		FlushMessages: math.MaxInt64, FlushMs: math.MaxInt64, RetentionMs: 7 * 86_400_000, RetentionBytes: -1,
 		FileDeleteDelayMs: 60_000, CleanupDelete: true, DeleteRetentionMs: 86_400_000, MinCleanableDirtyRatio: 0.5,
 		MaxCompactionLagMs: math.MaxInt64, MaxMessageBytes: 1048588, TimestampBeforeMaxMs: math.MaxInt64,
-		TimestampAfterMaxMs: 3_600_000, CompressionType: "producer", MinInsyncReplicas: 1,
+		TimestampAfterMaxMs: 3_600_000, CompressionType: "producer", UncompressedMaxBytes: 100 << 20,
+		MinInsyncReplicas: 1,
 	}, b.Topic(nil))
 }
 
@@ -197,6 +198,10 @@ func TestTopicInherits(t *testing.T) {
 		{"log.cleanup.policy=compact,delete", nil, func(t Topic) any { return []bool{t.CleanupCompact, t.CleanupDelete} }, []bool{true, true}},
 		{"", []Pair{{"cleanup.policy", "compact"}}, func(t Topic) any { return []bool{t.CleanupCompact, t.CleanupDelete} }, []bool{true, false}},
 		{"log.message.timestamp.type=LogAppendTime", nil, func(t Topic) any { return t.LogAppendTime }, true},
+		{"", nil, func(t Topic) any { return []any{t.CompressionType, t.CompressionLevel, t.UncompressedMaxBytes} }, []any{"producer", int32(0), int64(100 << 20)}},
+		{"compression.type=lz4\ntrialog.uncompressed.batch.max.bytes=7", nil, func(t Topic) any { return []any{t.CompressionType, t.CompressionLevel, t.UncompressedMaxBytes} }, []any{"lz4", int32(9), int64(7)}},
+		{"compression.type=lz4\ncompression.zstd.level=-5", []Pair{{"compression.type", "zstd"}}, func(t Topic) any { return []any{t.CompressionType, t.CompressionLevel} }, []any{"zstd", int32(-5)}},
+		{"", []Pair{{"compression.gzip.level", "4"}, {"compression.type", "gzip"}}, func(t Topic) any { return []any{t.CompressionType, t.CompressionLevel} }, []any{"gzip", int32(4)}},
 		{"unclean.leader.election.enable=TRUE", nil, func(t Topic) any { return t.UncleanLeaderElection }, true},
 	} {
 		b, err := load(t, c.broker, "node.id=1")
@@ -218,6 +223,10 @@ func TestValidateTopic(t *testing.T) {
 		{[]Pair{{"flush.ms", "1"}, {"flush.ms", "2"}}, "config: flush.ms is given twice"},
 		{[]Pair{{"min.compaction.lag.ms", "5"}, {"max.compaction.lag.ms", "4"}}, "must not be above"},
 		{[]Pair{{"remote.storage.enable", "true"}}, "only false"},
+		{[]Pair{{"compression.gzip.level", "0"}}, "compression.gzip.level=0: must be an integer of 32 bits, 1 to 9, or -1 (the default level)"},
+		{[]Pair{{"compression.lz4.level", "18"}}, "1 to 17"},
+		{[]Pair{{"compression.zstd.level", "23"}}, "-131072 to 22"},
+		{[]Pair{{"compression.type", "none"}}, "one of producer, uncompressed, gzip, snappy, lz4, zstd"},
 	} {
 		assert.ErrorContains(t, ValidateTopic(c.own), c.want)
 	}

@@ -24,7 +24,10 @@ var topicTable = []Definition{
 	{Name: "message.timestamp.after.max.ms", Type: Long, Default: "3600000", Validator: atLeast(0), Scope: ScopeTopic, Dynamic: true, Synonyms: []string{"log.message.timestamp.after.max.ms"}, Doc: "a timestamp further ahead is INVALID_TIMESTAMP (KIP-937)"},
 	{Name: "preallocate", Type: Bool, Default: "false", Scope: ScopeTopic, Dynamic: true, Inert: true, Synonyms: []string{"log.preallocate"}, Doc: "files are never preallocated: the simulated disk has no such call"},
 
-	{Name: "compression.type", Type: String, Default: "producer", Validator: oneOf("producer", "uncompressed", "gzip", "snappy", "lz4", "zstd"), Scope: ScopeBoth, Dynamic: true, Synonyms: []string{"compression.type"}, Doc: "batches are stored as the producer sent them, whatever this says"},
+	{Name: "compression.type", Type: String, Default: "producer", Validator: oneOf("producer", "uncompressed", "gzip", "snappy", "lz4", "zstd"), Scope: ScopeBoth, Dynamic: true, Synonyms: []string{"compression.type"}, Doc: "what batches are compressed with in the log; producer: as they came"},
+	{Name: "compression.gzip.level", Type: Int, Default: "-1", Validator: gzipLevel(), Scope: ScopeBoth, Dynamic: true, Synonyms: []string{"compression.gzip.level"}, Doc: "level of gzip under compression.type=gzip (KIP-390)"},
+	{Name: "compression.lz4.level", Type: Int, Default: "9", Validator: between(1, 17), Scope: ScopeBoth, Dynamic: true, Synonyms: []string{"compression.lz4.level"}, Doc: "level of lz4 under compression.type=lz4; 9 is the fast one (KIP-390)"},
+	{Name: "compression.zstd.level", Type: Int, Default: "3", Validator: between(-131072, 22), Scope: ScopeBoth, Dynamic: true, Synonyms: []string{"compression.zstd.level"}, Doc: "level of zstd under compression.type=zstd (KIP-390)"},
 	{Name: "min.insync.replicas", Type: Int, Default: "1", Validator: atLeast(1), Scope: ScopeBoth, Dynamic: true, Synonyms: []string{"min.insync.replicas"}, Doc: "with fewer, acks=all is NOT_ENOUGH_REPLICAS"},
 	{Name: "unclean.leader.election.enable", Type: Bool, Default: "false", Scope: ScopeBoth, Dynamic: true, Synonyms: []string{"unclean.leader.election.enable"}, Doc: "a replica outside the ISR may lead: loses data"},
 

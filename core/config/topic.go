@@ -30,6 +30,8 @@ type Topic struct {
 	TimestampBeforeMaxMs   int64
 	TimestampAfterMaxMs    int64
 	CompressionType        string // "producer" keeps what the client chose
+	CompressionLevel       int32  // of that type, if it has levels
+	UncompressedMaxBytes   int64  // of a compressed batch's records; the broker's
 	MinInsyncReplicas      int32
 	UncleanLeaderElection  bool
 }
@@ -91,6 +93,11 @@ func (b *Broker) Topic(own []Pair) Topic {
 		MinInsyncReplicas:      int32(v.int("min.insync.replicas")),
 		UncleanLeaderElection:  v.value("unclean.leader.election.enable").truth,
 	}
+	switch t.CompressionType {
+	case "gzip", "lz4", "zstd":
+		t.CompressionLevel = int32(v.int("compression." + t.CompressionType + ".level"))
+	}
+	t.UncompressedMaxBytes = (&reader{layers: b.layers}).int("trialog.uncompressed.batch.max.bytes")
 	if internal := v.int("internal.segment.bytes"); internal > 0 {
 		t.SegmentBytes = int32(internal)
 	}

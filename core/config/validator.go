@@ -29,6 +29,14 @@ func between(low, high int64) Validator {
 	}
 }
 
+// gzipLevel allows gzip's levels, and -1 for its default.
+func gzipLevel() Validator {
+	return Validator{
+		Range: "1 to 9, or -1 (the default level)",
+		ok:    func(v value) bool { return v.number == -1 || v.number >= 1 && v.number <= 9 },
+	}
+}
+
 // noLimitOr allows -1 and what is at least low.
 func noLimitOr(low int64) Validator {
 	return Validator{

@@ -70,7 +70,7 @@ func TestGolden(t *testing.T) {
 	assert.Equal(t, raw[:HeaderSize], h.AppendTo(nil))
 	assert.Equal(t, fmt.Sprintf("batch 0..1 epoch 7 count 2 size 80 crc %08x none producer 9/1 seq 10..11 time 1000..1000", h.CRC), h.String())
 
-	assert.Equal(t, []any{int64(1000), int32(1)}, []any{h.MaxTimestamp, h.Keyless})
+	assert.Equal(t, []any{int64(1000), int32(0), int32(1), int32(1)}, []any{h.MaxTimestamp, h.Newest, h.Oldest, h.Keyless})
 
 	SetBaseOffset(raw, 100)
 	h.BaseOffset = 100

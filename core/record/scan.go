@@ -29,16 +29,19 @@ func (p *Produced) walk(b []byte) error {
 }
 
 func (p *Produced) scan(s *scanner) error {
-	p.MinTimestamp, p.MaxTimestamp, p.Keyless = kafka.NoTimestamp, kafka.NoTimestamp, -1
+	p.MinTimestamp, p.MaxTimestamp = kafka.NoTimestamp, kafka.NoTimestamp
+	p.Oldest, p.Newest, p.Keyless = -1, -1, -1
 	for i := range p.Count {
 		delta, hasKey := s.record(i)
 		if s.bad != "" {
 			return s.fault(i, p.Count)
 		}
 		ms := p.BaseTimestamp + delta
-		p.MaxTimestamp = max(p.MaxTimestamp, ms)
+		if ms > p.MaxTimestamp {
+			p.MaxTimestamp, p.Newest = ms, i
+		}
 		if ms != kafka.NoTimestamp && (ms < p.MinTimestamp || p.MinTimestamp == kafka.NoTimestamp) {
-			p.MinTimestamp = ms
+			p.MinTimestamp, p.Oldest = ms, i
 		}
 		if !hasKey && p.Keyless < 0 {
 			p.Keyless = i

@@ -120,7 +120,7 @@ func ValidateProduce(b []byte) (Produced, error) {
 	if fault == nil {
 		fault = produceFault(&h)
 	}
-	p := Produced{Header: h, MinTimestamp: h.BaseTimestamp, Keyless: -1}
+	p := Produced{Header: h, MinTimestamp: h.BaseTimestamp, Oldest: -1, Newest: -1, Keyless: -1}
 	if fault != nil {
 		return p, fault
 	}
@@ -136,6 +136,8 @@ type Produced struct {
 	Header
 	// MinTimestamp is the smallest timestamp of the records, in ms; records without one do not count, NoTimestamp if all are.
 	MinTimestamp int64
+	// Oldest and Newest are the indexes of the first records that have MinTimestamp and MaxTimestamp; -1 without one.
+	Oldest, Newest int32
 	// Keyless is the index of the first record without a key, which a compacted topic refuses; -1 if all have one.
 	Keyless int32
 }

@@ -9,6 +9,7 @@ import (
 	"slices"
 	"sync"
 
+	"trialog/core/codec"
 	"trialog/core/kafka"
 	"trialog/core/record"
 )
@@ -240,15 +241,20 @@ func (l *Log) findFrom(from, maxOffset kafka.Offset, ts int64) (Found, error) {
 	return found, err
 }
 
-// firstAt is the first record of a batch at or after ts, and not below start.
+// searchMax bounds what a compressed batch is decompressed to in a search by time: what a request may carry. The default
+// of trialog.uncompressed.batch.max.bytes is the same; a larger batch answers with its first offset.
+const searchMax = 100 << 20
+
+// firstAt is the first record of a batch at or after ts, and not below start. Of a batch that cannot be read it is the
+// first record that the batch may hold, so that a consumer that seeks there misses nothing.
 func firstAt(h *record.Header, batch []byte, start kafka.Offset, ts int64) Found {
-	it := record.NewRecords(batch)
-	for it.Next() {
+	it, err := codec.Records(batch, searchMax)
+	for err == nil && it.Next() {
 		if r := it.Record(); r.Timestamp >= ts && r.Offset >= start {
 			return Found{Offset: r.Offset, Timestamp: r.Timestamp, Epoch: h.LeaderEpoch}
 		}
 	}
-	if it.Err() == nil {
+	if err == nil && it.Err() == nil {
 		return notFound
 	}
 	return Found{Offset: max(h.BaseOffset, start), Timestamp: h.MaxTimestamp, Epoch: h.LeaderEpoch}

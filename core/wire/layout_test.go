@@ -64,6 +64,9 @@ func TestProduceResponseLikeKmsg(t *testing.T) {
 					if w.ErrorMessage != nil {
 						p.ErrorMessage = *w.ErrorMessage
 					}
+					for _, e := range w.ErrorRecords {
+						p.ErrorRecord = e.RelativeOffset
+					}
 				}
 			}
 			require.Equal(t, want.AppendTo(nil), AppendProduceResponse(nil, &req))
@@ -85,6 +88,11 @@ func produceCase(rng *rand.Rand, version int16) (*kmsg.ProduceResponse, []byte) 
 			pp.LogAppendTime, pp.LogStartOffset = rng.Int63(), rng.Int63()
 			if rng.Intn(2) == 0 && version >= 8 {
 				pp.ErrorMessage = kmsg.StringPtr("what is wrong")
+				if rng.Intn(2) == 0 {
+					bad := kmsg.NewProduceResponseTopicPartitionErrorRecord()
+					bad.RelativeOffset, bad.ErrorMessage = int32(rng.Intn(1000)), pp.ErrorMessage
+					pp.ErrorRecords = append(pp.ErrorRecords, bad)
+				}
 			}
 			rt.Partitions, pt.Partitions = append(rt.Partitions, rp), append(pt.Partitions, pp)
 		}

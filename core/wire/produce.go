@@ -39,13 +39,14 @@ type ProducePartition struct {
 	LogAppendTime  int64
 	LogStartOffset int64
 	ErrorMessage   string // "" is sent as null
+	ErrorRecord    int32  // index of a record that is why the batch was refused (KIP-467); -1: of none
 }
 
 // produceFlexible is the first flexible version.
 const produceFlexible = 9
 
 // Parse walks a request body. Outcomes are set to "none": error 0, offsets and
-// time -1. Errors wrap ErrMalformed.
+// time -1, no record. Errors wrap ErrMalformed.
 func (r *ProduceRequest) Parse(version int16, body []byte) error {
 	flexible := version >= produceFlexible
 	c := cursor{src: body}
@@ -75,7 +76,7 @@ func (r *ProduceRequest) parseTopic(c *cursor, flexible bool) {
 	}
 	t := ProduceTopic{Name: name, First: len(r.Partitions)}
 	for n := c.arrayLen(flexible, 5); n > 0 && !c.bad; n-- {
-		p := ProducePartition{Index: c.int32(), BaseOffset: -1, LogAppendTime: -1, LogStartOffset: -1}
+		p := ProducePartition{Index: c.int32(), BaseOffset: -1, LogAppendTime: -1, LogStartOffset: -1, ErrorRecord: -1}
 		p.Records, _ = c.nullable(flexible, true)
 		if flexible {
 			c.skipTags()
@@ -121,9 +122,20 @@ func appendProducePartition(dst []byte, p *ProducePartition, version int16) []by
 		dst = binary.BigEndian.AppendUint64(dst, uint64(p.LogStartOffset))
 	}
 	if version >= 8 {
-		dst = appendArrayLen(dst, 0, flexible) // record errors (KIP-467)
+		dst = appendRecordErrors(dst, p, flexible)
 		dst = appendNullableString(dst, p.ErrorMessage, flexible)
 	}
+	return appendNoTags(dst, flexible)
+}
+
+// appendRecordErrors names the record that was refused, if it was one; the reason is that of the batch.
+func appendRecordErrors(dst []byte, p *ProducePartition, flexible bool) []byte {
+	if p.ErrorRecord < 0 {
+		return appendArrayLen(dst, 0, flexible)
+	}
+	dst = appendArrayLen(dst, 1, flexible)
+	dst = binary.BigEndian.AppendUint32(dst, uint32(p.ErrorRecord))
+	dst = appendNullableString(dst, p.ErrorMessage, flexible)
 	return appendNoTags(dst, flexible)
 }
 

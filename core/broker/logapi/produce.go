@@ -6,7 +6,6 @@ import (
 
 	"trialog/core/broker/partition"
 	"trialog/core/broker/serve"
-	"trialog/core/config"
 	"trialog/core/kafka"
 	"trialog/core/record"
 	"trialog/core/wire"
@@ -93,12 +92,13 @@ func (a *API) produceTopic(rq *serve.Request, pa *produceAnswer, t *wire.Produce
 	for i := t.First; i < t.First+t.Count; i++ {
 		entry := &pa.req.Partitions[i]
 		p := topic.Partition(entry.Index)
-		code, message := a.producePartition(rq, pa, p, i)
+		no := a.producePartition(rq, pa, p, i)
+		code := no.code
 		entry.ErrorCode = int16(code)
 		if code == kafka.ErrNone {
 			continue
 		}
-		entry.ErrorMessage = message
+		entry.ErrorMessage, entry.ErrorRecord = no.message, no.record
 		if code == kafka.ErrKafkaStorageError && pa.req.Version < 4 {
 			entry.ErrorCode = int16(kafka.ErrNotLeaderOrFollower) // older clients do not know 56
 		}
@@ -106,99 +106,57 @@ func (a *API) produceTopic(rq *serve.Request, pa *produceAnswer, t *wire.Produce
 }
 
 // producePartition appends one batch and notes what to wait for.
-func (a *API) producePartition(rq *serve.Request, pa *produceAnswer, p *partition.Partition, i int) (kafka.ErrorCode, string) {
+func (a *API) producePartition(rq *serve.Request, pa *produceAnswer, p *partition.Partition, i int) refusal {
 	entry := &pa.req.Partitions[i]
 	switch {
 	case pa.req.Acks < kafka.AcksAll || pa.req.Acks > kafka.AcksLeader:
-		return kafka.ErrInvalidRequiredAcks, ""
+		return refusal{code: kafka.ErrInvalidRequiredAcks, record: -1}
 	case p == nil || p.State() == partition.Gone:
-		return kafka.ErrUnknownTopicOrPartition, ""
+		return refusal{code: kafka.ErrUnknownTopicOrPartition, record: -1}
+	}
+	settings := p.Settings()
+	c := newChecker(settings, pa.req.Version, rq.Now)
+	defer c.close()
+	batch, no := c.check(entry.Records)
+	if no.code != kafka.ErrNone {
+		return no
 	}
 	entry.LogStartOffset = p.Log().StartOffset()
-	if code, message := checkBatch(entry.Records, p.Settings(), pa.req.Version, rq.Now); code != kafka.ErrNone {
-		entry.LogStartOffset = kafka.NoOffset
-		return code, message
-	}
-	stamped := p.Settings().LogAppendTime
-	if stamped {
-		record.SetLogAppendTime(entry.Records, rq.Now.WallMs)
+	if settings.LogAppendTime {
+		record.SetLogAppendTime(batch, rq.Now.WallMs)
 	}
 	if !a.AckAfterAppend {
-		return appendLate(rq, p, entry)
+		return appendLate(rq, p, entry, batch)
 	}
-	out, err := p.Append(entry.Records, rq.Now)
+	out, err := p.Append(batch, rq.Now)
 	if err != nil {
-		return kafka.ErrKafkaStorageError, err.Error()
+		return refusal{kafka.ErrKafkaStorageError, err.Error(), -1}
 	}
 	if out.Code != kafka.ErrNone {
-		return out.Code, ""
+		return refusal{code: out.Code, record: -1}
 	}
 	entry.BaseOffset = out.Base
-	if stamped {
+	if settings.LogAppendTime {
 		entry.LogAppendTime = out.Timestamp // of a duplicate, when the first copy came
 	}
 	if pa.req.Acks != kafka.AcksNone && p.Progress(pa.kind) < out.Next {
 		pa.waits = append(pa.waits, produceWait{partition: p, next: out.Next, entry: i})
 	}
-	return kafka.ErrNone, ""
+	return refusal{}
 }
 
 // appendLate is what rule broker.ack-after-append forbids: the answer leaves with
 // a predicted offset.
-func appendLate(rq *serve.Request, p *partition.Partition, entry *wire.ProducePartition) (kafka.ErrorCode, string) {
-	out, err := p.AppendLate(entry.Records, rq.Now)
+func appendLate(rq *serve.Request, p *partition.Partition, entry *wire.ProducePartition, batch []byte) refusal {
+	out, err := p.AppendLate(batch, rq.Now)
 	if err != nil {
-		return kafka.ErrKafkaStorageError, err.Error()
+		return refusal{kafka.ErrKafkaStorageError, err.Error(), -1}
 	}
 	entry.BaseOffset = out.Base
 	if p.Settings().LogAppendTime {
 		entry.LogAppendTime = rq.Now.WallMs
 	}
-	return kafka.ErrNone, ""
-}
-
-// checkBatch refuses what no log may hold, with Kafka's codes (LogValidator).
-func checkBatch(b []byte, settings *config.Topic, version int16, now kafka.Now) (kafka.ErrorCode, string) {
-	h, err := record.ParseHeader(b)
-	if err == nil && h.Size() < len(b) {
-		return kafka.ErrInvalidRecord, fmt.Sprintf("%d bytes follow the first batch: a request carries one batch for each partition", len(b)-h.Size())
-	}
-	if len(b) > int(settings.MaxMessageBytes) {
-		return kafka.ErrMessageTooLarge, fmt.Sprintf("batch of %d bytes is over max.message.bytes=%d", len(b), settings.MaxMessageBytes)
-	}
-	if len(b) > int(settings.SegmentBytes) {
-		return kafka.ErrRecordListTooLarge, fmt.Sprintf("batch of %d bytes is over segment.bytes=%d", len(b), settings.SegmentBytes)
-	}
-	if len(b) == 0 {
-		return kafka.ErrInvalidRecord, "no batch"
-	}
-	p, err := record.ValidateProduce(b)
-	switch {
-	case err != nil:
-		return record.Code(err), err.Error()
-	case p.Codec() == record.Zstd && version < 7:
-		return kafka.ErrUnsupportedCompressionType, "zstd needs Produce v7"
-	case p.IsTransactional():
-		return kafka.ErrInvalidTxnState, "no transaction is open"
-	}
-	record.SetMaxTimestamp(b, p.MaxTimestamp)
-	return checkTimestamps(&p, settings, now)
-}
-
-// checkTimestamps knows the largest and the smallest timestamp, so it judges every record; of a compressed batch it
-// knows what the header says.
-func checkTimestamps(p *record.Produced, settings *config.Topic, now kafka.Now) (kafka.ErrorCode, string) {
-	if settings.LogAppendTime {
-		return kafka.ErrNone, ""
-	}
-	if ahead := p.MaxTimestamp - now.WallMs; ahead > settings.TimestampAfterMaxMs {
-		return kafka.ErrInvalidTimestamp, fmt.Sprintf("timestamp %d is %d ms ahead of the broker's clock", p.MaxTimestamp, ahead)
-	}
-	oldest := now.WallMs - settings.TimestampBeforeMaxMs
-	if p.MinTimestamp != kafka.NoTimestamp && p.MinTimestamp < oldest {
-		return kafka.ErrInvalidTimestamp, fmt.Sprintf("timestamp %d is over %d ms behind the broker's clock", p.MinTimestamp, settings.TimestampBeforeMaxMs)
-	}
-	return kafka.ErrNone, ""
+	return refusal{}
 }
 
 // over reports that a wait has an outcome.
