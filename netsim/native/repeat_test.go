@@ -53,6 +53,7 @@ var subjects = []subject{
 	{"files", "mill", []string{"a: files"}, "at 0s disk a slow 3ms", 20 * time.Second},
 	{"http", "mill", []string{"srv: serve :80", "c1: ask srv:80", "c2: ask srv:80"},
 		"at 40ms link c2->srv delay 30ms for 1s\nat 60ms partition srv | c1 for 1s\nat 300ms kill srv for 200ms", 20 * time.Second},
+	{"mixed", "mill", []string{"cli: mixed srv:7000", "srv: echo :7000"}, "at 100us link srv->cli delay 50us", 20 * time.Second},
 	{"crash", "ends", []string{"a: maps", "b: nil", "c: stack", "d: memory"}, "", 20 * time.Second},
 	{"random", "hostile", []string{"a: random", "b: clocks", "c: signals"}, "", 20 * time.Second},
 	{"busy", "busy", []string{"a: map", "b: stat", "c: string"}, "", 20 * time.Second},

@@ -144,20 +144,28 @@ const (
 
 // refuse answers for what the simulated system does not have, and says so once for each call.
 func refuse(g *guest, _ *[6]uint64) (uint64, kernel.Errno) {
-	if !g.refused[g.Num] {
-		g.refused[g.Num] = true
-		g.say("system call %s is not served: ENOSYS", callName(g.Num))
-	}
+	g.sayOnce(g.Num, "system call %s is not served: ENOSYS", callName(g.Num))
 	return 0, kernel.ENOSYS
 }
+
+// sayOnce says a line about a system call, unless it was said.
+func (g *guest) sayOnce(about uint64, format string, args ...any) {
+	if !g.refused[about] {
+		g.refused[about] = true
+		g.say(format, args...)
+	}
+}
+
+// aboutCode is what lines about executable memory are about, of whatever call.
+const aboutCode = 1 << 32
 
 // mmapRefused is for files, whose mapped bytes could change unseen, and for code that was not there when the program was
 // scanned. Anonymous memory never comes here.
 func mmapRefused(g *guest, a *[6]uint64) (uint64, kernel.Errno) {
 	if a[2]&unix.PROT_EXEC != 0 {
-		g.say("executable memory is not served: EACCES")
+		g.sayOnce(aboutCode, "executable memory is not served: EACCES")
 		return 0, kernel.EACCES
 	}
-	g.say("mmap of a file is not served: what a process writes to mapped memory could not be seen; ENODEV")
+	g.sayOnce(g.Num, "mmap of a file is not served: what a process writes to mapped memory could not be seen; ENODEV")
 	return 0, enodev
 }

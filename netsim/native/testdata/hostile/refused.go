@@ -100,6 +100,13 @@ func maps([]string) {
 	say("raw mmap", err)
 	b, err := unix.Mmap(-1, 0, 4096, unix.PROT_READ|unix.PROT_WRITE, unix.MAP_ANON|unix.MAP_PRIVATE)
 	say("anonymous", len(b), err)
+	_, err = unix.Mmap(-1, 0, 4096, unix.PROT_READ|unix.PROT_EXEC, unix.MAP_ANON|unix.MAP_PRIVATE)
+	say("code", err)
+	_, err = call(unix.SYS_MMAP, 0, 4096, unix.PROT_READ|unix.PROT_EXEC, unix.MAP_ANON|unix.MAP_PRIVATE, 0, 0)
+	say("raw code", err)
+	say("mprotect", unix.Mprotect(b, unix.PROT_READ|unix.PROT_EXEC))
+	_, err = call(unix.SYS_MPROTECT, address(b), uintptr(len(b)), unix.PROT_READ|unix.PROT_EXEC)
+	say("raw mprotect", err)
 }
 
 // kill sends signals to processes of the real machine, whose ids are the arguments, and to everybody.

@@ -11,7 +11,7 @@ import (
 
 var wheels = map[string]func(args []string) error{
 	"garbage": garbage, "timers": timers, "maps": tables, "channels": channels, "text": text, "secrets": secrets,
-	"files": files, "crowd": crowd, "serve": serve, "ask": ask, "zones": zones,
+	"files": files, "crowd": crowd, "serve": serve, "ask": ask, "zones": zones, "mixed": mixed, "echo": echo,
 }
 
 func main() {
