@@ -2,6 +2,7 @@ package court
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -257,7 +258,8 @@ func (s *stage) collect(c *Case, run *Run) (*Run, error) {
 	var ops []history.Op
 	for _, a := range append([]*actor.Actor{s.broker}, s.clients...) {
 		a.Wait()
-		run.Outputs[a.Name+".stdout"], run.Outputs[a.Name+".stderr"] = a.Output()
+		run.Outputs[a.Name+".stdout"], run.Outputs[a.Name+".stderr"] = a.Stdout.Bytes(), a.Stderr.Bytes()
+		run.hear(a)
 		for _, e := range a.Ends() {
 			run.Processes = append(run.Processes, Process{Name: a.Name, End: e.How, Code: e.Code, Time: e.At})
 		}
@@ -279,6 +281,17 @@ func (s *stage) collect(c *Case, run *Run) (*Run, error) {
 			ops = append(ops, op)
 		}
 	}
+	slices.SortStableFunc(run.Said, func(a, b Said) int { return cmp.Compare(a.Time, b.Time) })
 	run.Faults, run.Doubts = s.faults, s.doubts
 	return run.finish(c, ops)
+}
+
+// hear takes over the lines that an actor wrote to its standard streams.
+func (r *Run) hear(a *actor.Actor) {
+	for _, l := range a.Stdout.Lines() {
+		r.Said = append(r.Said, Said{l.At, a.Name, "stdout", string(l.Text)})
+	}
+	for _, l := range a.Stderr.Lines() {
+		r.Said = append(r.Said, Said{l.At, a.Name, "stderr", string(l.Text)})
+	}
 }

@@ -27,6 +27,8 @@ import (
 //	events.jsonl        what the broker did, see core/event
 //	faults.jsonl        what was done to the processes
 //	out/PROC.STREAM     stdout and stderr of every process
+//	output.jsonl        the same, line by line, with the time of each
+//	report.html         all of this for people, see checker/report
 type Run struct {
 	ID string `json:"id"`
 	Identity
@@ -49,6 +51,7 @@ type Run struct {
 	Events     []byte            `json:"-"` // JSON lines
 	Faults     []Fault           `json:"-"`
 	Outputs    map[string][]byte `json:"-"` // by PROC.STREAM
+	Said       []Said            `json:"-"` // the lines of Outputs, with their times, in order of time; empty in old runs
 	Doubts     []string          `json:"-"` // why the run may decide nothing; the verdict takes them over
 }
 

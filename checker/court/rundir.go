@@ -13,7 +13,7 @@ import (
 func (r *Run) WriteDir(dir string) error {
 	files := map[string][]byte{
 		"experiment.txtar": r.Source, "server.properties": []byte(r.Properties), "plan.txt": []byte(r.Plan),
-		"history.jsonl": r.History, "events.jsonl": r.Events, "faults.jsonl": jsonLines(r.Faults),
+		"history.jsonl": r.History, "events.jsonl": r.Events, "faults.jsonl": jsonLines(r.Faults), "output.jsonl": jsonLines(r.Said),
 	}
 	for name, text := range r.Outputs {
 		files[filepath.Join("out", name)] = text
@@ -29,7 +29,7 @@ func (r *Run) WriteDir(dir string) error {
 			return fmt.Errorf("court: run directory: %w", err)
 		}
 	}
-	return nil
+	return r.WriteReport()
 }
 
 // dirReader reads the files of a run directory and keeps the first error.
@@ -68,6 +68,13 @@ func ReadDir(dir string) (*Run, error) {
 		d.decode("faults.jsonl", line, &f)
 		r.Faults = append(r.Faults, f)
 	}
+	if said, err := os.ReadFile(filepath.Join(dir, "output.jsonl")); err == nil { // runs of old have none
+		for line := range bytes.Lines(said) {
+			var s Said
+			d.decode("output.jsonl", line, &s)
+			r.Said = append(r.Said, s)
+		}
+	}
 	out, err := os.ReadDir(filepath.Join(dir, "out"))
 	if err != nil && d.err == nil {
 		d.err = fmt.Errorf("court: %s is no run directory: %w", dir, err)
@@ -83,6 +90,23 @@ func ReadDir(dir string) (*Run, error) {
 type Stored struct {
 	Run
 	Written time.Time
+}
+
+// Brief is what the verdict rests on in a word or two: the class of a conviction, the reason of doubt; empty if there is
+// nothing to say, or if the verdict cannot be read.
+func (s *Stored) Brief() string {
+	d := &dirReader{dir: s.Dir}
+	v := &Verdict{}
+	d.decode("verdict.json", d.text("verdict.json"), v)
+	switch {
+	case d.err != nil:
+		return ""
+	case v.Class != "":
+		return v.Class
+	case len(v.Reasons) > 0:
+		return v.Reasons[0]
+	}
+	return ""
 }
 
 // ReadSummary reads run.json alone.

@@ -1,13 +1,17 @@
 package court
 
 import (
+	"os"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/stretchr/testify/require"
 
 	"trialog/checker/court/experiment"
 	"trialog/checker/oracle"
+	"trialog/checker/report"
+	"trialog/netsim/kernel"
 )
 
 func someCase(t *testing.T) *Case {
@@ -74,9 +78,12 @@ func TestRunDirectoryRoundTrip(t *testing.T) {
 	run := &Run{
 		Identity: c.identity("sim", "wasm", "g"), Result: Invalid, TraceHash: "abc", VirtualNs: 5, Calls: 6, Operations: 2,
 		Replay: "trialog replay runs/x", Processes: []Process{{"b1", "kill", 137, 4}}, Properties: c.Properties().String(),
-		Plan: "at 5s kill b1\n", Source: []byte(small), History: []byte("{}\n"), Events: []byte("{}\n{}\n"),
+		Plan: "at 5s kill b1\n", Source: []byte(small),
+		History: []byte(`{"index":0,"time":1,"proc":"c1","process":0,"id":1,"type":"invoke","f":"metadata","topic":"t","partition":0}` + "\n"),
+		Events:  []byte(`{"time":1,"proc":"b1","kind":"start","node":1,"text":"v"}` + "\n"),
 		Faults:  []Fault{{4, "b1", "kill b1"}},
 		Outputs: map[string][]byte{"b1.stdout": []byte("up\n"), "c1.stderr": []byte("no <broker>\n")},
+		Said:    []Said{{3, "b1", "stdout", "up"}, {4, "c1", "stderr", "no <broker>"}},
 		Verdict: verdict(Invalid, "lost"),
 	}
 	run.Verdict.Anomalies[0].Witnesses = []oracle.Witness{{Kind: "op", Time: 5, Text: "c1 <acked>"}}
@@ -88,15 +95,34 @@ func TestRunDirectoryRoundTrip(t *testing.T) {
 	require.Equal(t, pretty(run), pretty(back))
 	require.Equal(t, run, back)
 
+	page, err := back.Report()
+	require.NoError(t, err)
+	require.Equal(t, string(page), read(t, dir+"/report.html"), "a stored run gives the report that it was stored with")
+	require.NotContains(t, string(page), "no <broker>", "what a process said is text")
+
 	again, err := back.Case()
 	require.NoError(t, err)
 	require.Equal(t, run.Identity, again.identity("sim", "wasm", "g"), "a stored run knows what it was")
+
+	require.NoError(t, os.Remove(dir+"/output.jsonl"))
+	old, err := ReadDir(dir)
+	require.NoError(t, err, "a run of the time before output.jsonl")
+	require.Equal(t, []report.Line{{Time: -1, Proc: "b1", Stream: "stdout", Text: "up"}, {Time: -1, Proc: "c1", Stream: "stderr", Text: "no <broker>"}}, old.said())
 
 	_, err = ReadDir(t.TempDir())
 	require.ErrorContains(t, err, "is no run directory")
 	write(t, dir+"/verdict.json", "{")
 	_, err = ReadDir(dir)
 	require.ErrorContains(t, err, "verdict.json: unexpected end of JSON input")
+}
+
+// Lines of old runs have the times that they begin with.
+func TestStampOf(t *testing.T) {
+	start := time.Unix(0, kernel.Epoch)
+	require.Equal(t, int64(2_901e6), stampOf(`time=2026-01-01T00:00:02.901Z level=INFO msg=stopping`, start))
+	for _, text := range []string{"", "up", "time=", "time=never x", "time=2025-12-31T23:59:59.999Z level=INFO"} {
+		require.Equal(t, report.NoTime, stampOf(text, start), text)
+	}
 }
 
 const small = `Question: does it hold?

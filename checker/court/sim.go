@@ -185,6 +185,7 @@ func (r *Run) fromSim(c *Case, res *world.Result) (*Run, error) {
 		default:
 			name := l.Proc + "." + l.Stream
 			r.Outputs[name] = append(append(r.Outputs[name], l.Text...), '\n')
+			r.Said = append(r.Said, Said{l.At.Nanoseconds(), l.Proc, l.Stream, l.Text})
 		}
 	}
 	for _, f := range res.Faults {

@@ -17,6 +17,13 @@ func write(t *testing.T, path, text string) {
 	require.NoError(t, os.WriteFile(path, []byte(text), 0o644))
 }
 
+func read(t *testing.T, path string) string {
+	t.Helper()
+	text, err := os.ReadFile(path)
+	require.NoError(t, err)
+	return string(text)
+}
+
 func verdict(r Result, classes ...string) *Verdict {
 	v := &Verdict{Verdict: oracle.Verdict{Result: r, Counts: map[string]int{}}}
 	for _, c := range classes {

@@ -5,7 +5,6 @@ package actor
 
 import (
 	"bufio"
-	"bytes"
 	"errors"
 	"fmt"
 	"io"
@@ -38,8 +37,8 @@ type Actor struct {
 	asked  bool // the current life was asked to stop
 	lines  []Line
 	ends   []End
-	stdout bytes.Buffer
-	stderr bytes.Buffer
+
+	Stdout, Stderr Speech // what it wrote to the standard streams, in all its lives
 }
 
 // Line is one that the process wrote to its sink, with its newline.
@@ -65,6 +64,7 @@ const sinkFD = 3
 // count from start; patience is how long it may take to stop when it is asked to.
 func New(name, binary string, args []string, sink string, start time.Time, patience time.Duration) *Actor {
 	a := &Actor{Name: name, binary: binary, args: args, sink: sink, start: start, patience: patience, done: make(chan struct{})}
+	a.Stdout.start, a.Stderr.start = start, start
 	close(a.done)
 	return a
 }
@@ -80,7 +80,7 @@ func (a *Actor) Launch() error {
 	cmd.Env = append(os.Environ(), fmt.Sprintf("%s=%d", a.sink, sinkFD))
 	cmd.ExtraFiles = []*os.File{write}
 	cmd.SysProcAttr = dieWithCourt()
-	cmd.Stdout, cmd.Stderr = &a.stdout, &a.stderr
+	cmd.Stdout, cmd.Stderr = &a.Stdout, &a.Stderr
 	if a.stdin, err = cmd.StdinPipe(); err == nil {
 		err = cmd.Start()
 	}
@@ -217,6 +217,3 @@ func (a *Actor) Lines() []Line { return a.lines }
 
 // Ends are those of all its lives.
 func (a *Actor) Ends() []End { return a.ends }
-
-// Output is what it wrote to the standard streams.
-func (a *Actor) Output() (stdout, stderr []byte) { return a.stdout.Bytes(), a.stderr.Bytes() }

@@ -2,6 +2,7 @@ package courtcmd
 
 import (
 	"fmt"
+	"path/filepath"
 
 	"github.com/spf13/cobra"
 
@@ -64,6 +65,7 @@ func printRun(c *cobra.Command, r *court.Run) error {
 	w := c.OutOrStdout()
 	fmt.Fprintf(w, "%s %s %s seed %d: %s\n", r.Experiment, r.World, r.Cell, r.Seed, r.Verdict)
 	fmt.Fprintf(w, "%d operations; kept in %s\n", r.Operations, r.Dir)
+	fmt.Fprintf(w, "report: %s\n", filepath.Join(r.Dir, court.ReportFile))
 	if r.TraceHash != "" {
 		fmt.Fprintf(w, "trace %s\n", r.TraceHash)
 	}
