@@ -3,6 +3,7 @@ package workload
 import (
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 	"time"
 
@@ -43,6 +44,7 @@ type Config struct {
 	Idempotent      bool          // sequence numbers under a producer id
 	Retries         int           // of a produce; -1: as many as fit in DeliveryTimeout
 	InFlight        int           // batches that a producer has in flight
+	Compression     string        // of a producer's batches: none, gzip, snappy, lz4 or zstd
 	FetchWait       time.Duration // how long a fetch waits for records at the end of a partition
 	RequestTimeout  time.Duration // of one request
 	DeliveryTimeout time.Duration // of a produce with all its retries
@@ -55,7 +57,7 @@ func Defaults() Config {
 		Work: 20 * time.Second, FinalWithin: 30 * time.Second,
 		PauseMin: 10 * time.Millisecond, PauseMax: 120 * time.Millisecond,
 		BatchMax: 5, ValueMin: 100, ValueMax: 500,
-		Acks: -1, InFlight: 1,
+		Acks: -1, InFlight: 1, Compression: "none",
 		FetchWait:      250 * time.Millisecond,
 		RequestTimeout: 2 * time.Second, DeliveryTimeout: 8 * time.Second,
 	}
@@ -99,6 +101,8 @@ func (c Config) withDefaults() (Config, error) {
 		return c, bad("value", fmt.Sprintf("%d..%d", c.ValueMin, c.ValueMax), "FROM..TO, at most 1 MiB")
 	case c.InFlight < 1:
 		return c, bad("in-flight", c.InFlight, "at least 1")
+	case !slices.Contains([]string{"", "none", "gzip", "snappy", "lz4", "zstd"}, c.Compression):
+		return c, bad("compression", fmt.Sprintf("%q", c.Compression), "none, gzip, snappy, lz4 or zstd")
 	case c.FetchWait < time.Millisecond:
 		return c, bad("fetch-wait", c.FetchWait, "at least 1ms")
 	case c.RequestTimeout <= 0:
@@ -119,6 +123,7 @@ func (c *Config) client() client.Config {
 func (c *Config) producer(onInit func() func(client.ProducerIdentity, error)) client.ProducerConfig {
 	p := client.ProducerConfig{
 		Acks: int16(c.Acks), Idempotent: c.Idempotent, Retries: c.Retries, DeliveryTimeout: c.DeliveryTimeout, OnInit: onInit,
+		Compression: c.Compression,
 	}
 	if c.Idempotent || c.Retries == 0 {
 		p.MaxInFlight = min(c.InFlight, 5) // of one partition; the process as a whole is held to InFlight by itself

@@ -54,6 +54,7 @@ Exit codes: 0 it did all it should; 3 usage; 4 not drained: the final read-back 
 	f.BoolVar(&cfg.Idempotent, "idempotent", false, "number the batches under a producer id; retries without end unless --retries says otherwise")
 	f.IntVar(&cfg.Retries, "retries", 0, "times a produce is tried again; -1: until --delivery-timeout")
 	f.IntVar(&cfg.InFlight, "in-flight", cfg.InFlight, "batches that a producer has in flight")
+	f.StringVar(&cfg.Compression, "compression", cfg.Compression, "of a producer's batches: none, gzip, snappy, lz4 or zstd")
 	f.DurationVar(&cfg.FetchWait, "fetch-wait", cfg.FetchWait, "how long a fetch waits for records at the end of a partition")
 	f.DurationVar(&cfg.RequestTimeout, "request-timeout", cfg.RequestTimeout, "until a request without an answer is given up")
 	f.DurationVar(&cfg.DeliveryTimeout, "delivery-timeout", cfg.DeliveryTimeout, "until a produce is given up, retries included")

@@ -182,7 +182,7 @@ func (r *reader) done() bool {
 // fatal reports errors that no patience mends.
 func fatal(err error) bool {
 	switch client.NameOf(err) {
-	case "OFFSET_OUT_OF_RANGE", "UNSUPPORTED_COMPRESSION_TYPE", "TOPIC_AUTHORIZATION_FAILED", "UNSUPPORTED_VERSION":
+	case "OFFSET_OUT_OF_RANGE", "MESSAGE_TOO_LARGE", "TOPIC_AUTHORIZATION_FAILED", "UNSUPPORTED_VERSION":
 		return true
 	}
 	return false

@@ -29,11 +29,12 @@ func init() { commands = append(commands, produceCommand) }
 
 type produceFlags struct {
 	clusterFlags
-	partition  int32
-	separator  string
-	acks       acksFlag
-	idempotent bool
-	retries    int
+	partition   int32
+	separator   string
+	acks        acksFlag
+	idempotent  bool
+	retries     int
+	compression string
 }
 
 func produceCommand() *cobra.Command {
@@ -54,6 +55,7 @@ record is unknown; 3 usage. Nothing more is read after the first failure.`,
 	c.Flags().Var(&f.acks, "acks", "all, 1 or 0")
 	c.Flags().BoolVar(&f.idempotent, "idempotent", false, "let the broker recognise retries (default: with --acks all)")
 	c.Flags().IntVar(&f.retries, "retries", -1, "attempts after the first; -1: until an outcome or 30s")
+	c.Flags().StringVar(&f.compression, "compression", "none", "of batches: none, gzip, snappy, lz4 or zstd")
 	return f.command(c, func(cl *client.Client, args []string) error {
 		if !c.Flags().Changed("idempotent") {
 			f.idempotent = f.acks == -1
@@ -63,7 +65,7 @@ record is unknown; 3 usage. Nothing more is read after the first failure.`,
 }
 
 func runProduce(c *cobra.Command, cl *client.Client, topic string, f produceFlags) error {
-	producer, err := cl.NewProducer(client.ProducerConfig{Acks: int16(f.acks), Idempotent: f.idempotent, Retries: f.retries})
+	producer, err := cl.NewProducer(client.ProducerConfig{Acks: int16(f.acks), Idempotent: f.idempotent, Retries: f.retries, Compression: f.compression})
 	if err != nil {
 		return err
 	}

@@ -10,6 +10,7 @@ import (
 	"github.com/stretchr/testify/require"
 	"github.com/twmb/franz-go/pkg/kmsg"
 
+	"trialog/core/codec"
 	"trialog/core/kafka"
 	"trialog/core/record"
 	"trialog/core/wire"
@@ -258,9 +259,12 @@ func (l *fakeLog) append(t *testing.T, bytes []byte) (int64, kafka.ErrorCode) {
 	}
 	b := fakeBatch{base: l.next, pid: h.ProducerID, seq: h.BaseSequence, bytes: append([]byte(nil), bytes...)}
 	record.SetBaseOffset(b.bytes, l.next)
-	for it := record.NewRecords(bytes); it.Next(); {
+	it, err := codec.Records(bytes, 1<<20)
+	for err == nil && it.Next() {
 		b.records = append(b.records, string(it.Record().Value))
 	}
+	require.NoError(t, err)
+	require.NoError(t, it.Err())
 	l.batches = append(l.batches, b)
 	l.next += int64(h.Count)
 	return b.base, kafka.ErrNone

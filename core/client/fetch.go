@@ -9,6 +9,7 @@ import (
 
 	"github.com/twmb/franz-go/pkg/kmsg"
 
+	"trialog/core/codec"
 	"trialog/core/kafka"
 	"trialog/core/record"
 )
@@ -20,6 +21,10 @@ type FetchConfig struct {
 	PartitionBytes int32         // of one partition [max.partition.fetch.bytes]; 0: 1 MiB
 	MaxWait        time.Duration // for MinBytes [fetch.max.wait.ms]; 0: 500 ms; negative: do not wait
 	ReadCommitted  bool          // [isolation.level]
+
+	// UncompressedBytes bounds the records of one compressed batch; a larger one is MESSAGE_TOO_LARGE. 0: 256 MiB. Kafka's
+	// clients have no such bound, its brokers accept what producers send; ours refuses batches over 100 MiB.
+	UncompressedBytes int64
 }
 
 func (c FetchConfig) withDefaults() FetchConfig {
@@ -36,6 +41,9 @@ func (c FetchConfig) withDefaults() FetchConfig {
 		c.MaxWait = 500 * time.Millisecond
 	}
 	c.MaxWait = max(c.MaxWait, 0)
+	if c.UncompressedBytes == 0 {
+		c.UncompressedBytes = 256 << 20
+	}
 	return c
 }
 
@@ -67,7 +75,7 @@ type Fetched struct {
 // which each partition may have only one.
 //
 // Corrupt is set when bytes that the broker served are not sound batches: a wrong CRC, a wrong size or magic, records
-// that do not parse. The records before the damage are in Records, Next stays in front of it. A last batch that is cut
+// that do not decompress or parse. The records before the damage are in Records, Next stays in front of it. A last batch that is cut
 // short is not damage (brokers cut at a number of bytes), unless it is the first: that one comes whole (KIP-74).
 func (c *Client) Fetch(ctx context.Context, cfg FetchConfig, positions []Position) []Fetched {
 	cfg = cfg.withDefaults()
@@ -124,7 +132,7 @@ func (c *Client) fetchFrom(cfg FetchConfig, g *fetchGroup, out []Fetched) {
 			f.Err = e
 			continue
 		}
-		c.take(f, resp, at)
+		c.take(f, resp, at, cfg.UncompressedBytes)
 	}
 }
 
@@ -174,7 +182,7 @@ func appendFetchPartition(req *kmsg.FetchRequest, f *Fetched, at leader, bytes i
 }
 
 // take fills in one result from the response.
-func (c *Client) take(f *Fetched, resp *kmsg.FetchResponse, at leader) {
+func (c *Client) take(f *Fetched, resp *kmsg.FetchResponse, at leader, uncompressed int64) {
 	fail := func(e *Error) {
 		e.Outcome = Failed
 		f.Err = e
@@ -197,7 +205,7 @@ func (c *Client) take(f *Fetched, resp *kmsg.FetchResponse, at leader) {
 		fail(answered("fetch", target, code, nil))
 		return
 	}
-	f.read(p.RecordBatches)
+	f.read(p.RecordBatches, uncompressed)
 }
 
 func partitionIn(resp *kmsg.FetchResponse, f *Fetched, at leader) *kmsg.FetchResponseTopicPartition {
@@ -215,8 +223,9 @@ func partitionIn(resp *kmsg.FetchResponse, f *Fetched, at leader) *kmsg.FetchRes
 	return nil
 }
 
-// read checks the batches and takes their records from the asked offset on.
-func (f *Fetched) read(batches []byte) {
+// read checks the batches and takes their records from the asked offset on. A compressed batch may have so many bytes
+// uncompressed.
+func (f *Fetched) read(batches []byte, uncompressed int64) {
 	f.Bytes = len(batches)
 	it := record.NewBatches(batches)
 	for it.Next() {
@@ -228,7 +237,7 @@ func (f *Fetched) read(batches []byte) {
 		if h.NextOffset() <= f.Offset {
 			continue // the log is searched by an index that is sparse
 		}
-		if !h.IsControl() && !f.readRecords(it.Batch(), &h) {
+		if !h.IsControl() && !f.readRecords(it.Batch(), h.BaseOffset, uncompressed) {
 			return
 		}
 		f.Next = max(f.Next, h.NextOffset()) // NB: offsets that go back are handed on, for the caller to judge
@@ -245,10 +254,14 @@ func (f *Fetched) corrupt(offset int64, err error) {
 }
 
 // readRecords takes the records of one sound batch; false if they cannot be read.
-func (f *Fetched) readRecords(batch []byte, h *record.Header) bool {
+func (f *Fetched) readRecords(batch []byte, base, uncompressed int64) bool {
 	before := len(f.Records)
-	it := record.NewRecords(batch)
-	for it.Next() {
+	it, err := codec.Records(batch, uncompressed)
+	if errors.Is(err, codec.ErrTooLarge) {
+		f.Err = unsent("fetch", f.tp().String(), kafka.ErrMessageTooLarge.String(), fmt.Errorf("batch at offset %d: %w", base, err))
+		return false
+	}
+	for err == nil && it.Next() {
 		r := it.Record()
 		if r.Offset < f.Offset {
 			continue
@@ -259,16 +272,12 @@ func (f *Fetched) readRecords(batch []byte, h *record.Header) bool {
 		}
 		f.Records = append(f.Records, got)
 	}
-	err := it.Err()
 	if err == nil {
-		return true
+		err = it.Err()
 	}
-	f.Records = f.Records[:before]
-	if errors.Is(err, record.ErrCompressed) {
-		f.Err = unsent("fetch", f.tp().String(), "UNSUPPORTED_COMPRESSION_TYPE",
-			fmt.Errorf("batch at offset %d is compressed with %s, which this client cannot read", h.BaseOffset, h.Codec()))
-		return false
+	if err != nil {
+		f.Records = f.Records[:before]
+		f.corrupt(base, err)
 	}
-	f.corrupt(h.BaseOffset, err)
-	return false
+	return err == nil
 }

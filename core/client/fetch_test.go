@@ -1,11 +1,13 @@
 package client
 
 import (
+	"strings"
 	"testing"
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
+	"trialog/core/codec"
 	"trialog/core/kafka"
 	"trialog/core/record"
 )
@@ -39,9 +41,13 @@ func spoiled(b []byte, at int) []byte {
 // What a fetch makes of the bytes it is served.
 func TestFetchedBytes(t *testing.T) {
 	a, b, c := batchOf(10, 0, "a0", "a1", "a2"), batchOf(13, 0, "b0"), batchOf(14, 0, "c0", "c1")
-	compressed := append([]byte(nil), b...)
-	compressed[22] |= byte(record.Snappy)
-	record.SetChecksum(compressed)
+	compressed := codec.Compress(nil, b, record.Snappy, 0)
+	all := join(codec.Compress(nil, a, record.Gzip, -1), compressed, codec.Compress(nil, c, record.LZ4, 9), codec.Compress(nil, batchOf(16, 0, "d0"), record.Zstd, 3))
+	garbled := append([]byte(nil), b...)
+	record.SetCodec(garbled, record.Zstd)
+	strange := append([]byte(nil), b...)
+	record.SetCodec(strange, 6)
+	large := codec.Compress(nil, batchOf(13, 0, strings.Repeat("x", 1<<20)), record.Gzip, -1)
 	broken := append([]byte(nil), b...)
 	broken[record.HeaderSize]++ // a record's size
 	record.SetChecksum(broken)
@@ -70,11 +76,15 @@ func TestFetchedBytes(t *testing.T) {
 		{"a control batch is passed over", 10, join(a, batchOf(13, record.Control|record.Transactional, "marker"), c), []string{"a0", "a1", "a2", "c0", "c1"}, 16, "", ""},
 		{"offsets that go back are handed on", 10, join(a, batchOf(11, 0, "again")), []string{"a0", "a1", "a2", "again"}, 13, "", ""},
 		{"a compressed batch before the offset", 14, join(a, compressed, c), []string{"c0", "c1"}, 16, "", ""},
-		{"a compressed batch", 10, join(a, compressed), []string{"a0", "a1", "a2"}, 13, "", "UNSUPPORTED_COMPRESSION_TYPE"},
+		{"a compressed batch", 10, join(a, compressed), []string{"a0", "a1", "a2", "b0"}, 14, "", ""},
+		{"every codec", 11, all, []string{"a1", "a2", "b0", "c0", "c1", "d0"}, 17, "", ""},
+		{"what is no stream of its codec", 10, join(a, garbled, c), []string{"a0", "a1", "a2"}, 13, "batch at offset 13: codec: zstd: ", ""},
+		{"a codec that does not exist", 10, join(a, strange, c), []string{"a0", "a1", "a2"}, 13, "batch at offset 13: record: bad codec", ""},
+		{"a batch that is too large uncompressed", 10, join(a, large, c), []string{"a0", "a1", "a2"}, 13, "", "MESSAGE_TOO_LARGE"},
 	} {
 		t.Run(x.name, func(t *testing.T) {
 			f := Fetched{Position: Position{"t", 0, x.from}, Next: x.from}
-			f.read(x.bytes)
+			f.read(x.bytes, 1<<20)
 			var values []string
 			for _, r := range f.Records {
 				values = append(values, string(r.Value))
@@ -102,7 +112,7 @@ func TestEveryFlippedByteIsSeen(t *testing.T) {
 			continue // the leader epoch, which the broker writes
 		}
 		f := Fetched{Position: Position{"t", 0, 0}}
-		f.read(join(spoiled(a, at), b))
+		f.read(join(spoiled(a, at), b), 1<<20)
 		assert.NotEmpty(t, f.Corrupt, "byte %d", at)
 		assert.Empty(t, f.Records, "byte %d", at)
 	}

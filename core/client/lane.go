@@ -8,6 +8,7 @@ import (
 
 	"github.com/twmb/franz-go/pkg/kmsg"
 
+	"trialog/core/codec"
 	"trialog/core/kafka"
 	"trialog/core/record"
 )
@@ -168,6 +169,12 @@ func (l *lane) send(b *batch) *Error {
 	if terr = conn.version(req); terr != nil {
 		return terr.in("produce", l.tp.String())
 	}
+	if l.p.codec == record.Zstd && req.GetVersion() < 7 {
+		return &Error{
+			Op: "produce", Target: l.tp.String(), Outcome: Failed, Code: kafka.ErrUnsupportedCompressionType,
+			Err: fmt.Errorf("zstd needs Produce 7, the broker serves %d", req.GetVersion()),
+		}
+	}
 	if l.p.cfg.Acks == kafka.AcksNone {
 		return l.sendUnanswered(b, conn, req, timeout)
 	}
@@ -211,6 +218,9 @@ func (l *lane) sequence(b *batch) *Error {
 		l.next = advance(l.next, len(b.records))
 	}
 	b.bytes = b.encode()
+	if l.p.codec != record.Uncompressed {
+		b.bytes = codec.Compress(nil, b.bytes, l.p.codec, codec.DefaultLevel(l.p.codec))
+	}
 	if b.began != nil {
 		b.began(b.identity, b.sequence)
 		b.began = nil

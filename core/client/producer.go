@@ -1,6 +1,7 @@
 package client
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -45,6 +46,9 @@ type ProducerConfig struct {
 	Retries         int           // attempts after the first; -1: as many as fit in DeliveryTimeout [retries]
 	DeliveryTimeout time.Duration // from Send to the outcome [delivery.timeout.ms]; 0: 30 s. A dial that is under way may add its own timeout.
 	MaxInFlight     int           // batches of one partition in flight [max.in.flight.requests.per.connection]; 0: 5 if idempotent, else 1
+
+	// Compression is none (or ""), gzip, snappy, lz4 or zstd, at Kafka's default level [compression.type].
+	Compression string
 
 	// OnInit, if set, is called before every attempt to get a producer id; what it returns is called with its end.
 	OnInit func() func(ProducerIdentity, error)
@@ -101,6 +105,7 @@ type Result struct {
 type Producer struct {
 	c     *Client
 	cfg   ProducerConfig
+	codec record.Codec
 	slots chan struct{} // one token for each batch that has no outcome
 
 	mu    sync.Mutex
@@ -116,8 +121,12 @@ func (c *Client) NewProducer(cfg ProducerConfig) (*Producer, error) {
 	if err != nil {
 		return nil, err
 	}
+	codec, err := record.ParseCodec(cmp.Or(cfg.Compression, "none"))
+	if err != nil {
+		return nil, fmt.Errorf("client: compression %w", err)
+	}
 	return &Producer{
-		c: c, cfg: cfg, identity: NoIdentity,
+		c: c, cfg: cfg, codec: codec, identity: NoIdentity,
 		slots: make(chan struct{}, pendingMax),
 		lanes: make(map[kafka.TopicPartition]*lane),
 	}, nil

@@ -74,6 +74,16 @@ func (c Codec) String() string {
 	return fmt.Sprintf("codec %d", int8(c))
 }
 
+// ParseCodec is the codec of a name.
+func ParseCodec(name string) (Codec, error) {
+	for c := Uncompressed; c <= Zstd; c++ {
+		if c.String() == name {
+			return c, nil
+		}
+	}
+	return 0, fmt.Errorf("%q is not none, gzip, snappy, lz4 or zstd", name)
+}
+
 // Header is the decoded header of a batch. It is a copy and aliases nothing.
 type Header struct {
 	BaseOffset      kafka.Offset

@@ -323,8 +323,13 @@ func TestHeaderSequences(t *testing.T) {
 	h = Header{Attributes: LogAppendTime | Transactional | Control | Attributes(Zstd), ProducerID: -1}
 	assert.Contains(t, h.String(), "zstd log-append-time transactional control")
 	assert.Equal(t, "codec 7", Codec(7).String())
+	_, err := ParseCodec("lzo")
+	require.EqualError(t, err, `"lzo" is not none, gzip, snappy, lz4 or zstd`)
 	for c, name := range []string{"none", "gzip", "snappy", "lz4", "zstd"} {
 		assert.Equal(t, name, Codec(c).String())
+		parsed, err := ParseCodec(name)
+		require.NoError(t, err)
+		assert.Equal(t, Codec(c), parsed)
 	}
 }
 
