@@ -13,6 +13,7 @@ import (
 	"time"
 
 	"trialog/core/broker/clusterapi"
+	"trialog/core/broker/fetchsession"
 	"trialog/core/broker/logdirs"
 	"trialog/core/broker/metalog"
 	"trialog/core/broker/partition"
@@ -46,6 +47,7 @@ type Broker struct {
 	dirs        *logdirs.Set
 	meta        *metalog.Log
 	table       *partition.Table
+	sessions    *fetchsession.Cache
 	env         *partition.Env
 	ids         *clusterapi.ProducerIDs
 	listeners   []net.Listener
@@ -78,6 +80,7 @@ func New(cfg *config.Broker, opts Options) (*Broker, error) {
 	}
 	b := &Broker{cfg: cfg, opts: opts, rules: rules, log: log, table: partition.NewTable(), brokerEpoch: kafka.NoBrokerEpoch}
 	b.live.Store(cfg)
+	b.sessions = fetchsession.New(int(cfg.FetchSessionSlots), fetchsession.PartitionsMax, randomID)
 	b.events = newSink(opts.Events, log)
 	b.env = &partition.Env{Node: cfg.NodeID, Now: b.now, Emit: b.emitter(), Log: log, Rules: rules.Replica}
 	return b, nil

@@ -10,6 +10,7 @@
 //
 //	serve       connections: one reader each, answers in order, bounds
 //	partition   one partition: log and machine joined, flusher, waiters; the table
+//	fetchsession  what consumers fetch again and again
 //	logapi      Produce, Fetch, ListOffsets, OffsetForLeaderEpoch, DeleteRecords, DescribeProducers, DescribeLogDirs
 //	topicapi    Metadata, DescribeTopicPartitions, CreateTopics, DeleteTopics, CreatePartitions
 //	configapi   DescribeConfigs, AlterConfigs, IncrementalAlterConfigs

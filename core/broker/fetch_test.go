@@ -127,28 +127,6 @@ func TestFetchDiverging(t *testing.T) {
 	require.EqualValues(t, kafka.ErrOffsetOutOfRange, ask4(first+100, 4).ErrorCode)
 }
 
-// Sessions are never handed out; one that is asked for is not found (KIP-227).
-func TestFetchSessions(t *testing.T) {
-	in := start(t, t.TempDir())
-	c := in.dial()
-	c.create("t", 1)
-	for _, tc := range []struct {
-		id, epoch int32
-		want      kafka.ErrorCode
-	}{{0, -1, 0}, {0, 0, 0}, {5, 0, 0}, {5, -1, 0}, {5, 1, kafka.ErrFetchSessionIDNotFound}} {
-		req := newFetch(12, 1<<20)
-		req.SessionID, req.SessionEpoch = tc.id, tc.epoch
-		add(req, "t", fetchPartition(0, 0, 1<<20))
-		resp := ask[*kmsg.FetchResponse](c, req)
-		require.Equal(t, tc.want, kafka.ErrorCode(resp.ErrorCode))
-		require.Zero(t, resp.SessionID)
-		require.Equal(t, tc.want == 0, len(resp.Topics) == 1)
-	}
-	empty := newFetch(12, 1<<20)
-	empty.MaxWaitMillis = 1 << 30
-	require.Empty(t, ask[*kmsg.FetchResponse](c, empty).Topics, "no partitions: answered at once")
-}
-
 // F01, F14: the first partition with data gives its first batch whole, whatever
 // the limits say; the others take what is left of them.
 func TestFetchLimits(t *testing.T) {

@@ -1,6 +1,8 @@
 package broker
 
 import (
+	"crypto/rand"
+	"encoding/binary"
 	"fmt"
 	"net"
 	"net/netip"
@@ -215,10 +217,17 @@ func (b *Broker) socketBuffer(name string, value int32) int {
 	return -1
 }
 
+// randomID draws a number that peers do not guess.
+func randomID() int32 {
+	var b [4]byte
+	_, _ = rand.Read(b[:]) // never fails
+	return int32(binary.BigEndian.Uint32(b[:]))
+}
+
 // rows is the dispatch table: one row for each API key.
 func (b *Broker) rows() []serve.Row {
 	logs := &logapi.API{
-		Table: b.table, Dirs: b.dirs, RemoveSoon: b.chores.removeSoon, FetchMaxBytes: int(b.cfg.FetchMaxBytes),
+		Table: b.table, Sessions: b.sessions, Dirs: b.dirs, RemoveSoon: b.chores.removeSoon, FetchMaxBytes: int(b.cfg.FetchMaxBytes),
 		AckAfterAppend: b.rules.Broker.AckAfterAppend,
 	}
 	topics := &topicapi.API{Config: b.live.Load, ClusterID: b.dirs.ClusterID(), Controller: b.meta, NewTopicID: metalog.NewUUID, Leads: b.leads}

@@ -127,7 +127,7 @@ func fetchCase(rng *rand.Rand, version int16) *kmsg.FetchResponse {
 	resp := kmsg.NewPtrFetchResponse()
 	resp.Version = version
 	if version >= 7 {
-		resp.ErrorCode = int16(rng.Intn(2) * 70)
+		resp.ErrorCode, resp.SessionID = int16(rng.Intn(2)*70), rng.Int31()*int32(rng.Intn(2))
 	}
 	for i := range rng.Intn(4) {
 		topic := kmsg.NewFetchResponseTopic()
@@ -152,7 +152,7 @@ func fetchCase(rng *rand.Rand, version int16) *kmsg.FetchResponse {
 
 // layFetch lays the response out and returns the record bytes of each cut.
 func layFetch(layout *FetchResponse, want *kmsg.FetchResponse, version int16) (records [][]byte) {
-	layout.Begin(version, 77, want.ErrorCode, 0, len(want.Topics))
+	layout.Begin(version, 77, want.ErrorCode, want.SessionID, len(want.Topics))
 	for _, topic := range want.Topics {
 		layout.Topic(topic.Topic, topic.TopicID, len(topic.Partitions))
 		for _, p := range topic.Partitions {

@@ -10,6 +10,7 @@
 package logapi
 
 import (
+	"trialog/core/broker/fetchsession"
 	"trialog/core/broker/logdirs"
 	"trialog/core/broker/partition"
 )
@@ -17,6 +18,9 @@ import (
 // API answers requests from the partitions of a table.
 type API struct {
 	Table *partition.Table
+
+	// Sessions is what consumers fetch again and again.
+	Sessions *fetchsession.Cache
 
 	// Dirs is for DescribeLogDirs.
 	Dirs *logdirs.Set

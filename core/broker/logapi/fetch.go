@@ -2,9 +2,11 @@ package logapi
 
 import (
 	"errors"
+	"fmt"
 	"log/slog"
 	"sync"
 
+	"trialog/core/broker/fetchsession"
 	"trialog/core/broker/partition"
 	"trialog/core/broker/serve"
 	"trialog/core/kafka"
@@ -20,13 +22,23 @@ type fetchAnswer struct {
 	log         *slog.Logger
 	req         *kmsg.FetchRequest
 	correlation int32
-	frame       wire.Frame // kept while the answer waits
+	frame       wire.Frame // kept while the answer waits, and of wide requests until it has left
 	layout      wire.FetchResponse
 	reader      kafka.NodeID
 	minimum     int
 	maximum     int
 
-	parts   []fetchPart // of all topics, in request order
+	session *fetchsession.Session // of an incremental request
+	create  bool                  // a session is asked for
+	behind  bool                  // an earlier request of the session is not answered: begin later
+	began   kafka.Now
+	gone    <-chan struct{} // of the connection
+
+	wants   []fetchsession.Want // what to read, in order
+	all     []fetchsession.Want // room for what a session has
+	parts   []fetchPart         // one for each
+	said    []fetchsession.Said
+	include []bool // of an incremental answer
 	watches []partition.Watch
 	code    kafka.ErrorCode
 	until   int64
@@ -45,9 +57,10 @@ type fetchPending struct{ *fetchAnswer }
 
 var fetchAnswers = sync.Pool{New: func() any { return new(fetchAnswer) }}
 
+// fetchEntryBytes is the memory of one partition of a Fetch, for the budget.
+const fetchEntryBytes = 512
+
 // Fetch answers with record bytes that stay in their files until they are sent.
-// It knows no fetch sessions (KIP-227): every request is a full one, the session
-// id of every response is 0.
 func (a *API) Fetch(rq *serve.Request) (serve.Answer, error) {
 	decoded, err := rq.Decode()
 	if err != nil {
@@ -55,16 +68,37 @@ func (a *API) Fetch(rq *serve.Request) (serve.Answer, error) {
 	}
 	fa := fetchAnswers.Get().(*fetchAnswer)
 	fa.api, fa.req = a, decoded.(*kmsg.FetchRequest)
-	fa.log, fa.correlation = rq.Log, rq.Header.CorrelationID
+	fa.log, fa.correlation, fa.began = rq.Log, rq.Header.CorrelationID, rq.Now
+	fa.until = rq.Now.MonoNs + nsOfMs(fa.req.MaxWaitMillis)
 	fa.prepare()
+	if fa.behind {
+		fa.frame, fa.gone = rq.TakeFrame(), rq.Gone()
+		return fetchPending{fa}, nil
+	}
+	fa.gone = rq.Gone()
+	fa.begin()
+	if n := len(fa.wants); n >= chargeFrom {
+		fa.frame = rq.TakeFrame()
+		if !fa.charge() {
+			fa.Drop()
+			return nil, fmt.Errorf("broker: fetch of %d partitions: %w", n, wire.ErrBudget)
+		}
+	}
 	if fa.code != kafka.ErrNone || fa.collect() || fa.req.MaxWaitMillis <= 0 {
 		fa.build()
 		return fa, nil
 	}
 	fa.release()
-	fa.frame = rq.TakeFrame()
-	fa.until = rq.Now.MonoNs + nsOfMs(fa.req.MaxWaitMillis)
+	if fa.frame.Buf == nil {
+		fa.frame = rq.TakeFrame()
+	}
 	return fetchPending{fa}, nil
+}
+
+// charge counts a wide request, or one of a wide session, against the request memory.
+func (fa *fetchAnswer) charge() bool {
+	n := len(fa.wants)
+	return n < chargeFrom || fa.frame.Charge(int64(n)*fetchEntryBytes, fa.gone)
 }
 
 // prepare reads what concerns the request as a whole.
@@ -75,12 +109,70 @@ func (fa *fetchAnswer) prepare() {
 		fa.reader = req.ReplicaState.ID
 	}
 	fa.code = kafka.ErrNone
-	if req.SessionID != 0 && req.SessionEpoch > 0 {
-		fa.code = kafka.ErrFetchSessionIDNotFound
-		req.Topics = nil
-	}
 	fa.maximum = max(0, min(int(req.MaxBytes), fa.api.FetchMaxBytes))
 	fa.minimum = min(int(req.MinBytes), fa.maximum)
+	if fa.incremental() {
+		s := fa.api.Sessions.Find(req.SessionID)
+		fa.behind = s != nil && s.Open()
+	}
+}
+
+// incremental reports a request that says only what changed since the last one of
+// its session (KIP-227).
+func (fa *fetchAnswer) incremental() bool {
+	return fa.req.SessionEpoch != fetchsession.Initial && fa.req.SessionEpoch != fetchsession.Final && fa.req.Version >= 7
+}
+
+// begin finds out what to read.
+func (fa *fetchAnswer) begin() {
+	req := fa.req
+	fa.wants = appendWants(fa.wants[:0], req)
+	switch {
+	case fa.incremental():
+		fa.behind = false
+		fa.session, fa.all, fa.code = fa.api.Sessions.Continue(req.SessionID, req.SessionEpoch, req.Version >= fetchByID, fa.wants, forgotten(req), fa.began.MonoNs, fa.all[:0])
+		if fa.session != nil {
+			fa.wants, fa.all = fa.all, fa.wants
+		} // else nothing is left of the session, and this is a request without one, or it is refused
+		return
+	case req.Version >= 7 && req.SessionID != 0:
+		fa.api.Sessions.End(req.SessionID)
+	}
+	fa.create = req.Version >= 7 && req.SessionEpoch == fetchsession.Initial && fa.reader == kafka.ConsumerReplica
+}
+
+func appendWants(dst []fetchsession.Want, req *kmsg.FetchRequest) []fetchsession.Want {
+	for i := range req.Topics {
+		rt := &req.Topics[i]
+		for j := range rt.Partitions {
+			rp := &rt.Partitions[j]
+			dst = append(dst, fetchsession.Want{
+				Key:         keyOf(req, rt.Topic, rt.TopicID, rp.Partition),
+				FetchOffset: rp.FetchOffset, MaxBytes: rp.PartitionMaxBytes,
+				LeaderEpoch: rp.CurrentLeaderEpoch, LastFetchedEpoch: rp.LastFetchedEpoch,
+			})
+		}
+	}
+	return dst
+}
+
+func forgotten(req *kmsg.FetchRequest) []fetchsession.Key {
+	var keys []fetchsession.Key
+	for i := range req.ForgottenTopics {
+		ft := &req.ForgottenTopics[i]
+		for _, p := range ft.Partitions {
+			keys = append(keys, keyOf(req, ft.Topic, ft.TopicID, p))
+		}
+	}
+	return keys
+}
+
+// keyOf keeps only the name that the version has.
+func keyOf(req *kmsg.FetchRequest, topic string, id kafka.TopicID, p int32) fetchsession.Key {
+	if req.Version >= fetchByID {
+		return fetchsession.Key{ID: id, Partition: p}
+	}
+	return fetchsession.Key{Topic: topic, Partition: p}
 }
 
 // collect reads every partition once and reports whether the answer is complete:
@@ -89,44 +181,47 @@ func (fa *fetchAnswer) prepare() {
 func (fa *fetchAnswer) collect() bool {
 	fa.parts = fa.parts[:0]
 	found, complete := 0, false
-	for i := range fa.req.Topics {
-		rt := &fa.req.Topics[i]
-		topic := fa.topic(rt)
-		for j := range rt.Partitions {
-			fa.parts = append(fa.parts, fetchPart{})
-			part := &fa.parts[len(fa.parts)-1]
-			fa.read(part, topic, &rt.Partitions[j], found)
-			found += part.slice.Len()
-			complete = complete || part.out.ErrorCode != 0 || part.out.DivergingEpoch != -1 || part.more
+	var topic *partition.Topic
+	for i := range fa.wants {
+		w := &fa.wants[i]
+		if i == 0 || !sameTopic(w, &fa.wants[i-1]) {
+			topic = fa.topic(w)
 		}
+		fa.parts = append(fa.parts, fetchPart{})
+		part := &fa.parts[len(fa.parts)-1]
+		fa.read(part, topic, w, found)
+		found += part.slice.Len()
+		complete = complete || part.out.ErrorCode != 0 || part.out.DivergingEpoch != -1 || part.more
 	}
 	return complete || len(fa.parts) == 0 || found >= fa.minimum
 }
 
-func (fa *fetchAnswer) topic(rt *kmsg.FetchRequestTopic) *partition.Topic {
+func sameTopic(a, b *fetchsession.Want) bool { return a.Topic == b.Topic && a.ID == b.ID }
+
+func (fa *fetchAnswer) topic(w *fetchsession.Want) *partition.Topic {
 	if fa.req.Version >= fetchByID {
-		return fa.api.Table.TopicByID(rt.TopicID)
+		return fa.api.Table.TopicByID(w.ID)
 	}
-	return fa.api.Table.TopicNamed(rt.Topic)
+	return fa.api.Table.TopicNamed(w.Topic)
 }
 
 // read fills one part. found is the bytes of the parts before: the first
 // partition that has data ignores the byte limits and gives its first batch
 // whole (KIP-74); later ones take what is left.
-func (fa *fetchAnswer) read(part *fetchPart, topic *partition.Topic, rp *kmsg.FetchRequestTopicPartition, found int) {
-	part.out = wire.FetchPartition{Index: rp.Partition, HighWatermark: -1, LastStableOffset: -1, LogStartOffset: -1, DivergingEpoch: -1}
-	part.partition = topic.Partition(rp.Partition)
+func (fa *fetchAnswer) read(part *fetchPart, topic *partition.Topic, w *fetchsession.Want, found int) {
+	part.out = wire.FetchPartition{Index: w.Partition, HighWatermark: -1, LastStableOffset: -1, LogStartOffset: -1, DivergingEpoch: -1}
+	part.partition = topic.Partition(w.Partition)
 	p := part.partition
-	if code := fa.check(topic, p, rp); code != kafka.ErrNone {
+	if code := fa.check(topic, p, w); code != kafka.ErrNone {
 		part.fail(code, fa.req.Version)
 		return
 	}
-	if fa.diverges(part, rp) {
+	if fa.diverges(part, w) {
 		return
 	}
 	end := p.VisibleTo(fa.reader, fa.req.IsolationLevel)
-	limit := max(0, min(int(rp.PartitionMaxBytes), fa.maximum-found))
-	slice, err := p.Log().Read(rp.FetchOffset, limit, end, found == 0)
+	limit := max(0, min(int(w.MaxBytes), fa.maximum-found))
+	slice, err := p.Log().Read(w.FetchOffset, limit, end, found == 0)
 	if err != nil {
 		part.fail(fa.readCode(p, err), fa.req.Version)
 		return
@@ -138,7 +233,7 @@ func (fa *fetchAnswer) read(part *fetchPart, topic *partition.Topic, rp *kmsg.Fe
 }
 
 // check is what can be refused without reading.
-func (fa *fetchAnswer) check(topic *partition.Topic, p *partition.Partition, rp *kmsg.FetchRequestTopicPartition) kafka.ErrorCode {
+func (fa *fetchAnswer) check(topic *partition.Topic, p *partition.Partition, w *fetchsession.Want) kafka.ErrorCode {
 	switch {
 	case topic == nil && fa.req.Version >= fetchByID:
 		return kafka.ErrUnknownTopicID
@@ -147,7 +242,7 @@ func (fa *fetchAnswer) check(topic *partition.Topic, p *partition.Partition, rp 
 	case fa.reader >= 0:
 		return kafka.ErrNotLeaderOrFollower // no such replica is assigned
 	}
-	return p.CheckEpoch(rp.CurrentLeaderEpoch)
+	return p.CheckEpoch(w.LeaderEpoch)
 }
 
 // describe fills in the offsets of a partition that is served. The HW is read
@@ -182,20 +277,20 @@ func (fa *fetchAnswer) readCode(p *partition.Partition, err error) kafka.ErrorCo
 
 // diverges compares the epoch of the record before the fetch offset, which
 // readers of v12 may send, with the log (KIP-595).
-func (fa *fetchAnswer) diverges(part *fetchPart, rp *kmsg.FetchRequestTopicPartition) bool {
-	if fa.req.Version < 12 || rp.LastFetchedEpoch < 0 {
+func (fa *fetchAnswer) diverges(part *fetchPart, w *fetchsession.Want) bool {
+	if fa.req.Version < 12 || w.LastFetchedEpoch < 0 {
 		return false
 	}
 	log := part.partition.Log()
-	if rp.FetchOffset < log.StartOffset() {
+	if w.FetchOffset < log.StartOffset() {
 		return false // out of range: Read says so
 	}
-	epoch, end := log.EpochEndOffset(rp.LastFetchedEpoch)
+	epoch, end := log.EpochEndOffset(w.LastFetchedEpoch)
 	switch {
 	case end < 0:
 		part.fail(kafka.ErrOffsetOutOfRange, fa.req.Version)
 		return true
-	case epoch == rp.LastFetchedEpoch && end >= rp.FetchOffset:
+	case epoch == w.LastFetchedEpoch && end >= w.FetchOffset:
 		return false
 	}
 	part.out.DivergingEpoch, part.out.DivergingEndOffset = epoch, end
@@ -203,19 +298,78 @@ func (fa *fetchAnswer) diverges(part *fetchPart, rp *kmsg.FetchRequestTopicParti
 	return true
 }
 
-// build lays the response out.
+// build lays the response out: every partition, or those of an incremental
+// answer that have news. Partitions of one topic that follow each other share an
+// entry, whatever the request had.
 func (fa *fetchAnswer) build() {
-	fa.layout.Begin(fa.req.Version, fa.correlation, int16(fa.code), 0, len(fa.req.Topics))
-	next := 0
-	for i := range fa.req.Topics {
-		rt := &fa.req.Topics[i]
-		fa.layout.Topic(rt.Topic, rt.TopicID, len(rt.Partitions))
-		for range rt.Partitions {
-			fa.layout.Partition(&fa.parts[next].out)
-			next++
+	id := fa.answerSession()
+	if fa.code != kafka.ErrNone {
+		fa.release() // a refused request has no partitions
+	}
+	parts := fa.parts
+	fa.layout.Begin(fa.req.Version, fa.correlation, int16(fa.code), id, fa.runs(parts))
+	for i := 0; i < len(parts); {
+		n, end := fa.run(parts, i)
+		if n > 0 {
+			fa.layout.Topic(fa.wants[i].Topic, fa.wants[i].ID, n)
+		}
+		for ; i < end; i++ {
+			if fa.includes(i) {
+				fa.layout.Partition(&parts[i].out)
+			}
 		}
 	}
 	fa.layout.End()
+}
+
+// answerSession tells the session what the answer says. The id of the result goes
+// into the answer.
+func (fa *fetchAnswer) answerSession() (id int32) {
+	if fa.session == nil && (!fa.create || fa.code != kafka.ErrNone) {
+		return 0
+	}
+	fa.said = fa.said[:0]
+	for i := range fa.parts {
+		out := &fa.parts[i].out
+		fa.said = append(fa.said, fetchsession.Said{
+			HighWatermark: out.HighWatermark, LogStartOffset: out.LogStartOffset, Bytes: out.RecordBytes,
+			Error: out.ErrorCode != 0 || out.DivergingEpoch != -1,
+		})
+	}
+	if fa.session == nil {
+		return fa.api.Sessions.Create(fa.wants, fa.said, fa.req.Version >= fetchByID, fa.began.MonoNs)
+	}
+	fa.include = append(fa.include[:0], make([]bool, len(fa.parts))...)
+	if !fa.session.Answered(fa.req.SessionEpoch, fa.wants, fa.said, fa.include) {
+		fa.code = kafka.ErrInvalidFetchSessionEpoch
+	}
+	return fa.session.ID()
+}
+
+func (fa *fetchAnswer) includes(i int) bool { return fa.session == nil || fa.include[i] }
+
+// run is how many partitions of the answer belong to the topic entry that begins
+// at i, and where it ends.
+func (fa *fetchAnswer) run(parts []fetchPart, i int) (n, end int) {
+	for end = i; end < len(parts) && sameTopic(&fa.wants[i], &fa.wants[end]); end++ {
+		if fa.includes(end) {
+			n++
+		}
+	}
+	return n, end
+}
+
+// runs is how many topic entries the answer has.
+func (fa *fetchAnswer) runs(parts []fetchPart) int {
+	topics := 0
+	for i := 0; i < len(parts); {
+		n, end := fa.run(parts, i)
+		if n > 0 {
+			topics++
+		}
+		i = end
+	}
+	return topics
 }
 
 // Send writes the response: memory and file bytes by turns. Once the size is out
@@ -264,39 +418,48 @@ func (fa *fetchAnswer) release() {
 func (fa *fetchAnswer) Drop() {
 	fa.release()
 	fa.frame.Release()
-	layout, parts, watches := fa.layout, fa.parts, fa.watches
-	if cap(parts) > chargeFrom*16 {
-		layout, parts, watches = wire.FetchResponse{}, nil, nil
+	if fa.session != nil {
+		fa.session.Close()
 	}
-	*fa = fetchAnswer{layout: layout, parts: parts, watches: watches[:0]}
+	next := fetchAnswer{layout: fa.layout, parts: fa.parts, watches: fa.watches[:0], said: fa.said[:0], include: fa.include[:0]}
+	if cap(fa.parts) > chargeFrom*16 {
+		next = fetchAnswer{}
+	} else {
+		clear(fa.wants) // their names
+		clear(fa.all)
+		next.wants, next.all = fa.wants[:0], fa.all[:0]
+	}
+	*fa = next
 	fetchAnswers.Put(fa)
 }
 
 // Arm watches every partition for progress beyond what there is now, then reads
-// again.
+// again. A request that came while another of its session was not answered begins
+// here, where that one has its answer: so it is handled after it, as in Kafka.
 func (fa fetchPending) Arm(waker *serve.Waker) bool {
-	n := 0
-	for i := range fa.req.Topics {
-		n += len(fa.req.Topics[i].Partitions)
-	}
-	if cap(fa.watches) < n {
-		fa.watches = make([]partition.Watch, 0, n)
-	}
-	fa.watches = fa.watches[:0]
-	for i := range fa.req.Topics {
-		rt := &fa.req.Topics[i]
-		topic := fa.topic(rt)
-		for j := range rt.Partitions {
-			p := topic.Partition(rt.Partitions[j].Partition)
-			if p == nil {
-				continue
-			}
-			fa.watches = append(fa.watches, partition.Watch{})
-			at := max(p.Progress(partition.Visible), rt.Partitions[j].FetchOffset) + 1
-			p.Watch(&fa.watches[len(fa.watches)-1], partition.Visible, at, waker)
+	if fa.behind {
+		if fa.begin(); fa.code == kafka.ErrNone && !fa.charge() {
+			fa.code = kafka.ErrInvalidFetchSessionEpoch // the session goes on without this request
+		}
+		if fa.code != kafka.ErrNone {
+			return true
 		}
 	}
-	if fa.collect() {
+	if cap(fa.watches) < len(fa.wants) {
+		fa.watches = make([]partition.Watch, 0, len(fa.wants))
+	}
+	fa.watches = fa.watches[:0]
+	for i := range fa.wants {
+		w := &fa.wants[i]
+		p := fa.topic(w).Partition(w.Partition)
+		if p == nil {
+			continue
+		}
+		fa.watches = append(fa.watches, partition.Watch{})
+		at := max(p.Progress(partition.Visible), w.FetchOffset) + 1
+		p.Watch(&fa.watches[len(fa.watches)-1], partition.Visible, at, waker)
+	}
+	if fa.collect() || fa.req.MaxWaitMillis <= 0 {
 		return true
 	}
 	fa.release()
@@ -319,7 +482,7 @@ func (fa fetchPending) Impatient() bool { return true }
 
 // Resolve answers with what there is.
 func (fa fetchPending) Resolve(why serve.Reason) {
-	if why != serve.Ready {
+	if why != serve.Ready && fa.code == kafka.ErrNone {
 		fa.collect()
 	}
 	fa.build()

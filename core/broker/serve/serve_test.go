@@ -431,36 +431,46 @@ func (r region) Send(off int64, send func(f *os.File, pos int64, n int) (int, er
 // staging and directly.
 func TestSink(t *testing.T) {
 	for _, size := range []int{0, 1, 1000, directMin - 1, directMin, stageMax, 3*stageMax + 17} {
-		body := strings.Repeat("0123456789abcdef", size/16+1)[:size]
-		file, err := os.CreateTemp(t.TempDir(), "region")
-		require.NoError(t, err)
-		_, err = file.WriteString(body)
-		require.NoError(t, err)
-		l, err := net.Listen("tcp", "127.0.0.1:0")
-		require.NoError(t, err)
-		client, err := net.Dial("tcp", l.Addr().String())
-		require.NoError(t, err)
-		server, err := l.Accept()
-		require.NoError(t, err)
-		go func() {
-			defer server.Close()
-			sink := NewSink(server, new(wire.Pool), nil)
-			for range 2 {
-				sink.Begin(size*2 + 6)
-				_ = sink.Write([]byte("<a>"))
-				_ = sink.CopyRegion(region{strings.NewReader(body), file, size}, size)
-				_ = sink.Write([]byte("<b"))
-				_ = sink.CopyRegion(region{strings.NewReader(body), file, size}, size)
-				_ = sink.Write([]byte(">"))
-				_ = sink.End()
-			}
-			_ = sink.WriteAll([]byte("end"))
-		}()
-		got, err := io.ReadAll(client)
-		require.NoError(t, err)
-		once := "<a>" + body + "<b" + body + ">"
-		require.True(t, once+once+"end" == string(got), "regions of %d bytes", size)
+		testSink(t, size, false)
+		testSink(t, size, true)
 	}
+}
+
+// testSink sends through the one way or the other; staged is how every byte goes in the simulator.
+func testSink(t *testing.T, size int, staged bool) {
+	t.Helper()
+	body := strings.Repeat("0123456789abcdef", size/16+1)[:size]
+	file, err := os.CreateTemp(t.TempDir(), "region")
+	require.NoError(t, err)
+	_, err = file.WriteString(body)
+	require.NoError(t, err)
+	l, err := net.Listen("tcp", "127.0.0.1:0")
+	require.NoError(t, err)
+	client, err := net.Dial("tcp", l.Addr().String())
+	require.NoError(t, err)
+	server, err := l.Accept()
+	require.NoError(t, err)
+	go func() {
+		defer server.Close()
+		sink := NewSink(server, new(wire.Pool), nil)
+		if staged {
+			sink.direct = direct{}
+		}
+		for range 2 {
+			sink.Begin(size*2 + 6)
+			_ = sink.Write([]byte("<a>"))
+			_ = sink.CopyRegion(region{strings.NewReader(body), file, size}, size)
+			_ = sink.Write([]byte("<b"))
+			_ = sink.CopyRegion(region{strings.NewReader(body), file, size}, size)
+			_ = sink.Write([]byte(">"))
+			_ = sink.End()
+		}
+		_ = sink.WriteAll([]byte("end"))
+	}()
+	got, err := io.ReadAll(client)
+	require.NoError(t, err)
+	once := "<a>" + body + "<b" + body + ">"
+	require.True(t, once+once+"end" == string(got), "regions of %d bytes, staged %t", size, staged)
 }
 
 // A region that ends early ends the response with an error: the frame's size is
