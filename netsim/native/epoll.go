@@ -15,8 +15,8 @@ const (
 	eventFD = epollFD + 1
 )
 
-// watch is a descriptor in the epoll set. Its events are edge-triggered: a direction is reported once and then again
-// when the guest has seen it run dry (armed), or when it was seen not ready.
+// watch is a descriptor in the epoll set. Its events are edge-triggered: a direction is reported once, and then again
+// when the guest has seen it run dry (armed).
 type watch struct {
 	fd    int
 	data  uint64
@@ -75,14 +75,10 @@ func (g *guest) control(op uint64, fd int, event []byte) kernel.Errno {
 	if op == unix.EPOLL_CTL_DEL || len(event) < eventSize {
 		return kernel.OK
 	}
-	// Go tries every call before it waits, so what is ready now is no event. A connection under way is not.
-	w := watch{fd: fd, data: le.Uint64(event[4:])}
+	// What is ready already is an event too: a connection that Go has dialed may have come about before it is registered, and
+	// is waited for all the same.
+	w := watch{fd: fd, data: le.Uint64(event[4:]), armed: kernel.Readable | kernel.Writable}
 	w.room, _ = f.(roomy)
-	for _, m := range []kernel.Mode{kernel.Readable, kernel.Writable} {
-		if !f.Ready(m) {
-			w.armed |= m
-		}
-	}
 	g.watched = append(g.watched, w)
 	return kernel.OK
 }

@@ -3,6 +3,7 @@
 package native
 
 import (
+	"fmt"
 	"unsafe"
 
 	"golang.org/x/sys/unix"
@@ -38,11 +39,8 @@ func (g *guest) servePosted() {
 func (g *guest) makePosted(e *page.SimPosted, data []byte) {
 	switch fd := fdOf(e.Args[0]); e.Num {
 	case unix.SYS_WRITE:
-		// A connection that failed meanwhile loses what was written to it, as it may on its way.
-		if _, err := g.p.Write(fd, data); err != kernel.OK && in(&g.Sinks, fd) && !g.refused[uint64(e.Num)] {
-			g.refused[uint64(e.Num)] = true
-			g.say("what is written to descriptor %d is lost: %v", fd, err)
-		}
+		n, err := g.p.Write(fd, data)
+		g.wrote(fd, n, len(data), err)
 	case unix.SYS_READ:
 		if e.Args[1] > uint64(len(g.scratch)) {
 			g.damaged()
@@ -60,6 +58,23 @@ func (g *guest) makePosted(e *page.SimPosted, data []byte) {
 		g.control(e.Args[1], fdOf(e.Args[2]), data)
 	default:
 		g.damaged()
+	}
+}
+
+// failing is a connection that remembers an error until a call has taken it.
+type failing interface{ PutBack(kernel.Errno) }
+
+// wrote looks at how a posted write of size bytes ended. A connection that failed meanwhile loses them, as it may on
+// their way; the guest has not heard of the failure, so that stays for its next call.
+func (g *guest) wrote(fd, n, size int, err kernel.Errno) {
+	f, ok := g.p.File(fd).(failing)
+	switch {
+	case err == kernel.EAGAIN || err == kernel.OK && n < size:
+		g.p.Fail(fmt.Errorf("native: %s: a posted write of %d bytes to descriptor %d took %d: %w", g.name, size, fd, n, err))
+	case err != kernel.OK && ok:
+		f.PutBack(err)
+	case err != kernel.OK:
+		g.sayOnce(unix.SYS_WRITE, "what is written to descriptor %d is lost: %v", fd, err)
 	}
 }
 

@@ -48,6 +48,13 @@ func (s *socket) Err() kernel.Errno {
 	return e
 }
 
+// PutBack undoes that a call took the pending error. A writer's EPIPE needs no memory: the next one gets it too.
+func (s *socket) PutBack(e kernel.Errno) {
+	if e != kernel.EPIPE && s.pending == kernel.OK {
+		s.pending = e
+	}
+}
+
 func (s *socket) Read(_ *kernel.Proc, dst []byte) (int, kernel.Errno) {
 	switch {
 	case s.state == dialing:

@@ -7,7 +7,7 @@ import (
 )
 
 var ways = map[string]func(args []string){
-	"syncs": syncs,
+	"syncs": syncs, "greet": greet, "ready": ready, "reset": reset,
 }
 
 func main() {
