@@ -8,7 +8,7 @@ ENGINE ?= auto
 # Packages whose transcripts and golden files `make rewrite` regenerates.
 GOLDEN = $(sort $(dir $(shell grep -rlE --include='*_test.go' 'flag.Bool."rewrite"|transcript[.]Run' core netsim checker cmd)))
 
-.PHONY: help build trial trial-wasm test test-clients race repeat bench lint generate rewrite ci
+.PHONY: help build trial trial-wasm test test-clients test-report race repeat bench lint generate rewrite ci
 
 help: ## list the targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "%-13s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -32,9 +32,13 @@ trial-wasm: build ## the same on the portable engine, with a tenth of the seeds 
 
 test: build ## every test of the module
 	$(GO) test ./...
+	$(GO) test -tags guest,noasm ./core/codec
 
 test-clients: build ## foreign Kafka clients against the real process (modules of their own)
 	cd experiments/clients && $(GO) test -count=1 ./...
+
+test-report: ## reports in a headless Chromium (needs chromium); TRIALOG_REPORT_SHOTS=DIR keeps pictures of the pages
+	$(GO) test -count=1 -tags browser ./checker/report
 
 race: ## the native tests under the race detector (needs a C compiler)
 	$(GO) test -race ./core/... ./netsim/... ./checker/...
@@ -50,6 +54,7 @@ bench: ## every benchmark, target and value printed
 lint: ## gofmt, go vet (native and guest), staticcheck
 	@test -z "$$(gofmt -l .)" || { gofmt -l .; echo 'lint: the files above are not gofmt clean'; exit 1; }
 	$(GO) vet ./...
+	$(GO) vet -tags browser ./checker/report
 	GOOS=wasip1 GOARCH=wasm $(GO) vet -tags guest ./core/... ./checker/history ./checker/workload ./cmd/trialog
 	GOOS=linux GOARCH=amd64 $(GO) vet -tags guest ./core/... ./checker/history ./checker/workload ./cmd/trialog
 	$(STATICCHECK) ./...
@@ -60,5 +65,5 @@ generate: ## what is generated from other files
 rewrite: ## regenerate golden files and transcripts
 	$(GO) test -short $(addprefix ./,$(GOLDEN)) -rewrite
 
-ci: lint build trial trial-wasm race test-clients generate rewrite test ## what .ci/run calls
+ci: lint build trial trial-wasm race test-clients test-report generate rewrite test ## what .ci/run calls
 	git diff --exit-code

@@ -45,7 +45,7 @@ func TestBatch(t *testing.T) {
 		p, err := record.ValidateProduce(batch)
 		require.NoError(t, err)
 		require.Equal(t, c, p.Codec())
-		require.Less(t, len(batch), len(plain)/2)
+		require.True(t, len(batch) < len(plain)/2 || zstdStores && c == record.Zstd, c)
 		require.Equal(t, want, walk(t, batch), c)
 		s := Open(c, batch[record.HeaderSize:], noLimit)
 		require.NoError(t, p.Scan(s, make([]byte, record.ScanWindow)))
@@ -171,8 +171,12 @@ func TestAllocations(t *testing.T) {
 		}
 		a, b := count(few), count(many)
 		t.Logf("%s: %.0f allocations for a batch of 10 records, %.0f for one of 2000", c, a, b)
-		assert.LessOrEqual(t, a, 2., c)
-		assert.LessOrEqual(t, b, 2., c)
+		limit := 2.
+		if zstdStores {
+			limit = 20 // of Go's own gzip, for each block of the stream
+		}
+		assert.LessOrEqual(t, a, limit, c)
+		assert.LessOrEqual(t, b, limit, c)
 
 		plain := batchOf(2000, 100)
 		out := make([]byte, 0, 2*len(plain))

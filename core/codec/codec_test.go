@@ -164,6 +164,7 @@ func TestWriterCap(t *testing.T) {
 	for _, c := range append(codecs, record.Uncompressed) {
 		content := noise(300_000)
 		size := len(compress(t, c, DefaultLevel(c), content))
+		require.LessOrEqual(t, size, len(content)+1000, c)
 		for _, max := range []int{10, 100_000, size - 1} {
 			w := Create(c, DefaultLevel(c), make([]byte, 3, 10), max)
 			_, _ = w.Write(content)
@@ -246,7 +247,9 @@ func TestLevels(t *testing.T) {
 	}
 	smaller(record.Gzip, 1, 9)
 	smaller(record.LZ4, 9, 17) // 9 is lz4-java's fast compressor
-	smaller(record.Zstd, 1, 22)
+	if !zstdStores {
+		smaller(record.Zstd, 1, 22)
+	}
 }
 
 // TestErrTooLargeIsNotDamage: the two have different answers.

@@ -17,6 +17,9 @@
 // of decoder memory, however many connections send compressed batches. Code between Open and Close must therefore not
 // wait for anything but the processor.
 //
+// In the simulator (build tag guest) gzip is Go's own and zstd is written stored, to keep the guest small; all is read
+// natively and there alike.
+//
 // Framings: gzip is RFC 1952, members one after another are read as one. Snappy is xerial's framing (magic, version,
 // compatible version, then chunks of a size and a raw block), or one raw block, as franz-go and librdkafka write. lz4 is
 // the frame format 1.5.1 as far as Kafka reads it: one frame, blocks independent; the broken header checksum of batches

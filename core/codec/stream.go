@@ -7,7 +7,6 @@ import (
 	"io"
 	"sync"
 
-	"github.com/klauspost/compress/gzip"
 	"github.com/klauspost/compress/zstd"
 
 	"trialog/core/record"
@@ -29,7 +28,7 @@ type Stream struct {
 
 	src    bytes.Reader // the payload; a stream keeps no byte of it after Close
 	whole  bytes.Reader // what was decompressed in one piece
-	gzip   gzip.Reader
+	gzip   gzipReader
 	snappy snappyReader
 	lz4    lz4Reader
 	zstd   *zstd.Decoder

@@ -5,9 +5,6 @@ import (
 	"io"
 	"sync"
 
-	"github.com/klauspost/compress/gzip"
-	"github.com/klauspost/compress/zstd"
-
 	"trialog/core/record"
 )
 
@@ -37,10 +34,10 @@ type Writer struct {
 	step  int // of the library, see steps
 	to    sink
 
-	gzip   *gzip.Writer
+	gzip   *gzipWriter
 	snappy snappyWriter
 	lz4    lz4Writer
-	zstd   *zstd.Encoder
+	zstd   zstdWriter
 }
 
 // sink is where compressed bytes go: behind what dst had, and not beyond max.
@@ -81,7 +78,7 @@ func step(c record.Codec, level int) int {
 		}
 		return min(max(level, 1), 9)
 	case record.Zstd:
-		return int(zstd.EncoderLevelFromZstd(level))
+		return zstdStep(level)
 	}
 	return 0
 }
@@ -104,7 +101,7 @@ func Create(c record.Codec, level int, dst []byte, max int) *Writer {
 	case record.LZ4:
 		w.lz4.begin(&w.to)
 	case record.Zstd:
-		w.startZstd()
+		w.zstd.begin(&w.to, w.step)
 	}
 	return w
 }
@@ -115,26 +112,10 @@ func (w *Writer) startGzip() {
 		return
 	}
 	var err error
-	if w.gzip, err = gzip.NewWriterLevel(&w.to, w.step-1); err != nil {
+	if w.gzip, err = newGzipWriter(&w.to, w.step-1); err != nil {
 		panic("codec: gzip refuses its level: " + err.Error())
 	}
 }
-
-func (w *Writer) startZstd() {
-	if w.zstd != nil {
-		w.zstd.Reset(&w.to)
-		return
-	}
-	var err error
-	w.zstd, err = zstd.NewWriter(&w.to, zstd.WithEncoderConcurrency(1), zstd.WithEncoderLevel(zstd.EncoderLevel(w.step)),
-		zstd.WithLowerEncoderMem(true), zstd.WithWindowSize(zstdWindow), zstd.WithEncoderCRC(false))
-	if err != nil {
-		panic("codec: zstd refuses its options: " + err.Error())
-	}
-}
-
-// zstdWindow is the window of what is compressed here: a batch is seldom larger, and a reader has to provide as much.
-const zstdWindow = 1 << 20
 
 // Write compresses p. Its error is ErrTooLarge, and comes with Finish too.
 func (w *Writer) Write(p []byte) (int, error) {
@@ -146,7 +127,7 @@ func (w *Writer) Write(p []byte) (int, error) {
 	case record.LZ4:
 		w.lz4.write(&w.to, p)
 	case record.Zstd:
-		return w.zstd.Write(p)
+		w.zstd.write(&w.to, p)
 	default:
 		return w.to.Write(p)
 	}
@@ -167,7 +148,7 @@ func (w *Writer) Finish() ([]byte, error) {
 	case record.LZ4:
 		w.lz4.end(&w.to)
 	case record.Zstd:
-		_ = w.zstd.Close()
+		w.zstd.end(&w.to)
 	}
 	to := w.to
 	w.to = sink{}
