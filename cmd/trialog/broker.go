@@ -91,7 +91,7 @@ func runBroker(c *cobra.Command, cfg *config.Broker, asJSON bool, stop <-chan st
 	if err != nil {
 		return err
 	}
-	limitMemory()
+	limitMemory(broker.RequestMemory(cfg))
 	if err := b.Start(); err != nil {
 		return cli.Exit(cli.Failed, err)
 	}

@@ -5,8 +5,6 @@ package main
 import (
 	"os"
 	"runtime/debug"
-
-	"trialog/core/broker"
 )
 
 // besideRequestsBytes is what a broker may hold beside requests before its garbage collector works harder: logs' indices,
@@ -20,8 +18,8 @@ func memoryLimitBytes(requestBytes int64) int64 { return requestBytes + besideRe
 // before it runs: large frames that came in part and were given up are garbage that no budget counts, and the process
 // would grow to twice the request budget and more. NB: the limit is soft. A broker that needs more gets it, and pays with
 // up to half of its processor time for collections; then raise GOMEMLIMIT.
-func limitMemory() {
+func limitMemory(requestBytes int64) {
 	if os.Getenv("GOMEMLIMIT") == "" {
-		debug.SetMemoryLimit(memoryLimitBytes(broker.RequestBytes))
+		debug.SetMemoryLimit(memoryLimitBytes(requestBytes))
 	}
 }

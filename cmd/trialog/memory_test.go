@@ -19,10 +19,10 @@ func TestMemoryLimit(t *testing.T) {
 
 	for _, given := range []string{"off", "3GiB"} {
 		t.Setenv("GOMEMLIMIT", given)
-		limitMemory()
+		limitMemory(broker.RequestBytes)
 		require.Equal(t, before, debug.SetMemoryLimit(-1), given)
 	}
 	t.Setenv("GOMEMLIMIT", "")
-	limitMemory()
+	limitMemory(broker.RequestBytes)
 	require.EqualValues(t, 1<<30, debug.SetMemoryLimit(-1))
 }

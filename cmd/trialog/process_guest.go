@@ -14,4 +14,4 @@ func monotonicNs() int64 { return stamps.Add(1) }
 func notifySignals(chan<- string) {}
 
 // limitMemory does nothing: the simulator bounds the memory of a guest.
-func limitMemory() {}
+func limitMemory(int64) {}

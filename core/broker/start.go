@@ -26,9 +26,17 @@ import (
 	"trialog/core/wire"
 )
 
-// RequestBytes is the request memory of a broker: Kafka's
-// queued.max.request.bytes has no limit by default, we have this one.
+// RequestBytes is queued.max.request.bytes where that is not given: Kafka has no
+// limit then, we have this one.
 const RequestBytes = 512 << 20
+
+// RequestMemory is the bytes that requests may hold at one time: queued.max.request.bytes.
+func RequestMemory(cfg *config.Broker) int64 {
+	if cfg.QueuedMaxRequestBytes > 0 {
+		return cfg.QueuedMaxRequestBytes
+	}
+	return RequestBytes
+}
 
 func (b *Broker) openDirs() (err error) {
 	b.dirs, err = logdirs.Open(logdirs.Config{
@@ -171,7 +179,7 @@ func (b *Broker) limits() serve.Limits {
 	cfg := b.live.Load()
 	l := serve.Limits{
 		FrameMax:            int(cfg.SocketRequestMaxBytes),
-		RequestBytes:        RequestBytes,
+		RequestBytes:        RequestMemory(cfg),
 		RequestsMax:         int(cfg.QueuedMaxRequests),
 		ConnectionsMax:      int(cfg.MaxConnections),
 		ConnectionsPerIPMax: int(cfg.MaxConnectionsPerIP),
@@ -180,9 +188,6 @@ func (b *Broker) limits() serve.Limits {
 		IdleMax:             time.Duration(cfg.ConnectionsMaxIdleMs) * time.Millisecond,
 		SendBuffer:          b.socketBuffer("socket.send.buffer.bytes", cfg.SocketSendBufferBytes),
 		ReceiveBuffer:       b.socketBuffer("socket.receive.buffer.bytes", cfg.SocketReceiveBufferBytes),
-	}
-	if cfg.QueuedMaxRequestBytes > 0 {
-		l.RequestBytes = cfg.QueuedMaxRequestBytes
 	}
 	for _, o := range cfg.ConnectionOverrides {
 		for _, address := range b.addressesOf(o.Host) {

@@ -1,6 +1,7 @@
 package wire
 
 import (
+	"slices"
 	"sync"
 	"time"
 )
@@ -11,32 +12,59 @@ import (
 // passes when nothing else is held, so that it cannot wait for ever. An eighth on
 // top is for small requests alone, which do not queue behind large ones: whoever
 // fills the budget with large frames does not keep others from being served.
+//
+// Frames take memory as their bytes arrive, so many of them may each hold a part
+// and wait for the rest. One of them at a time, the first that asked, may go over
+// the budget until it is released: so there is always one that gets done, and
+// what is held is bounded by the budget and one frame.
 type Budget struct {
 	mu      sync.Mutex
 	max     int64
 	used    int64
+	over    bool            // a holder may go over the budget
 	waiting []*budgetWaiter // first come, first served
 }
 
 type budgetWaiter struct {
 	bytes   int64
+	holds   bool // it holds memory while it waits
+	over    bool // it was let go over the budget
 	granted chan struct{}
 }
 
 // NewBudget makes a budget of that many bytes.
 func NewBudget(bytes int64) *Budget { return &Budget{max: bytes} }
 
-// Acquire takes bytes, waiting at most wait; done ends the wait early. False
-// means that nothing was taken.
+// Acquire takes bytes for who holds nothing yet, waiting at most wait; done ends
+// the wait early. False means that nothing was taken.
 func (b *Budget) Acquire(bytes int64, wait time.Duration, done <-chan struct{}) bool {
-	b.mu.Lock()
-	if b.fitsNow(bytes) {
+	return b.acquire(&budgetWaiter{bytes: bytes}, wait, done)
+}
+
+// acquireMore is Acquire for who holds memory already. over is whether it may go
+// over the budget, before and after.
+func (b *Budget) acquireMore(bytes int64, over bool, wait time.Duration, done <-chan struct{}) (ok, nowOver bool) {
+	if over {
+		b.mu.Lock()
 		b.used += bytes
+		b.mu.Unlock()
+		return true, true
+	}
+	w := &budgetWaiter{bytes: bytes, holds: true}
+	ok = b.acquire(w, wait, done)
+	return ok, w.over
+}
+
+func (b *Budget) acquire(w *budgetWaiter, wait time.Duration, done <-chan struct{}) bool {
+	b.mu.Lock()
+	if b.fitsNow(w.bytes) {
+		b.used += w.bytes
 		b.mu.Unlock()
 		return true
 	}
-	w := &budgetWaiter{bytes: bytes, granted: make(chan struct{})}
+	w.granted = make(chan struct{})
 	b.waiting = append(b.waiting, w)
+	b.grant()
 	b.mu.Unlock()
 
 	timer := time.NewTimer(wait)
@@ -90,9 +118,6 @@ func (b *Budget) TryAcquire(bytes int64) bool {
 
 // Release gives bytes back.
 func (b *Budget) Release(bytes int64) {
-	if bytes == 0 {
-		return
-	}
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	b.used -= bytes
@@ -102,12 +127,31 @@ func (b *Budget) Release(bytes int64) {
 	b.grant()
 }
 
+// releaseOver is Release by who could go over the budget.
+func (b *Budget) releaseOver(bytes int64) {
+	b.mu.Lock()
+	b.over = false
+	b.mu.Unlock()
+	b.Release(bytes)
+}
+
+// grant lets go on who can.
 func (b *Budget) grant() {
 	for len(b.waiting) > 0 && b.fits(b.waiting[0].bytes) {
-		b.used += b.waiting[0].bytes
-		close(b.waiting[0].granted)
-		b.waiting = b.waiting[1:]
+		b.letGo(0)
 	}
+	for i := 0; i < len(b.waiting) && !b.over; i++ {
+		if b.waiting[i].holds {
+			b.over, b.waiting[i].over = true, true
+			b.letGo(i)
+		}
+	}
+}
+
+func (b *Budget) letGo(i int) {
+	b.used += b.waiting[i].bytes
+	close(b.waiting[i].granted)
+	b.waiting = slices.Delete(b.waiting, i, i+1)
 }
 
 // Used is the number of bytes held now.

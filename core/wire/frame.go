@@ -22,8 +22,7 @@ const (
 	// arrive (W01).
 	firstGrant = 64 << 10
 
-	// budgetWait bounds how long a reader waits for request memory. Growing frames
-	// hold some memory while they wait for more; the bound breaks such a knot.
+	// budgetWait bounds how long a reader waits for request memory.
 	budgetWait = 10 * time.Second
 
 	// A frame over firstGrant must arrive at stallBytes (or what is left of it) in
@@ -39,6 +38,7 @@ type Frame struct {
 	pool   *Pool
 	budget *Budget
 	held   int64
+	over   bool // it may go over the budget
 }
 
 // Release gives the memory back. Nothing that aliases the frame may be used
@@ -48,21 +48,31 @@ func (f *Frame) Release() {
 		return
 	}
 	f.pool.Put(f.Buf)
-	f.budget.Release(f.held)
-	f.Buf, f.held = nil, 0
+	if f.over {
+		f.budget.releaseOver(f.held)
+	} else {
+		f.budget.Release(f.held)
+	}
+	f.Buf, f.held, f.over = nil, 0, false
+}
+
+// take adds bytes to what the frame holds of the budget.
+func (f *Frame) take(bytes int64, done <-chan struct{}) (ok bool) {
+	if f.held == 0 {
+		ok = f.budget.Acquire(bytes, budgetWait, done)
+	} else {
+		ok, f.over = f.budget.acquireMore(bytes, f.over, budgetWait, done)
+	}
+	if ok {
+		f.held += bytes
+	}
+	return ok
 }
 
 // Charge adds bytes of memory to what the frame holds, waiting for the budget;
 // done ends the wait. False means that they were not to be had.
 func (f *Frame) Charge(bytes int64, done <-chan struct{}) bool {
-	if f.budget == nil {
-		return true // a frame of a test
-	}
-	if !f.budget.Acquire(bytes, budgetWait, done) {
-		return false
-	}
-	f.held += bytes
-	return true
+	return f.budget == nil || f.take(bytes, done) // without a budget: a frame of a test
 }
 
 // FrameReader reads request frames of one connection. One goroutine uses it.
@@ -110,11 +120,10 @@ func (fr *FrameReader) Next(f *Frame) error {
 	}
 	if api.FrameMax > 0 {
 		extra := int64(size) * DecodeFactor
-		if !fr.budget.Acquire(extra, budgetWait, fr.done) {
+		if !f.take(extra, fr.done) {
 			f.Release()
 			return fmt.Errorf("wire: %s of %d bytes: %w", api.Name, size, ErrBudget)
 		}
-		f.held += extra
 	}
 	return nil
 }
@@ -184,16 +193,19 @@ func (fr *FrameReader) fill(f *Frame, size int) error {
 // grow makes f.Buf hold grant bytes (size bytes if that is free) of which the
 // first have are kept.
 func (fr *FrameReader) grow(f *Frame, have, grant, size int) error {
+	old := f.held
 	var next *Buffer
 	cost := int64(ClassBytes(size))
 	if ClassBytes(grant) < ClassBytes(size) && fr.budget.TryAcquire(cost) {
 		if next = fr.pool.tryGet(size); next == nil {
 			fr.budget.Release(cost)
+		} else {
+			f.held += cost
 		}
 	}
 	if next == nil {
 		cost = int64(ClassBytes(grant))
-		if !fr.budget.Acquire(cost, budgetWait, fr.done) {
+		if !f.take(cost, fr.done) {
 			return fmt.Errorf("wire: frame of %d bytes, %d read: %w", size, have, ErrBudget)
 		}
 		next = fr.pool.Get(grant)
@@ -201,8 +213,9 @@ func (fr *FrameReader) grow(f *Frame, have, grant, size int) error {
 	if f.Buf != nil {
 		copy(next.B, f.Buf.B[:have])
 		fr.pool.Put(f.Buf)
-		fr.budget.Release(f.held)
+		f.held -= old
+		fr.budget.Release(old)
 	}
-	f.Buf, f.held = next, cost
+	f.Buf = next
 	return nil
 }

@@ -161,6 +161,59 @@ func TestBudget(t *testing.T) {
 	require.Panics(t, func() { b.Release(1) })
 }
 
+// Frames that each hold a part and wait for the rest get done one after the other: the first that asked goes over the
+// budget, and the next once that one is released. Who holds nothing waits.
+func TestBudgetKnot(t *testing.T) {
+	const large = smallBytes + 1
+	b := NewBudget(3 * large)
+	for range 3 {
+		require.True(t, b.Acquire(large, time.Minute, nil))
+	}
+	waiting := func(n int) {
+		require.Eventually(t, func() bool { b.mu.Lock(); defer b.mu.Unlock(); return len(b.waiting) == n }, time.Minute, time.Millisecond)
+	}
+	fresh := make(chan bool, 1)
+	go func() { fresh <- b.Acquire(large, time.Minute, nil) }()
+	waiting(1)
+	ok, over := b.acquireMore(5*large, false, time.Minute, nil)
+	require.True(t, ok && over, "the first that holds something")
+	ok, over = b.acquireMore(large, over, time.Minute, nil)
+	require.True(t, ok && over, "and it goes on")
+	second := make(chan bool, 1)
+	go func() {
+		ok, over := b.acquireMore(2*large, false, time.Minute, nil)
+		second <- ok && over
+	}()
+	waiting(2)
+	require.EqualValues(t, 9*large, b.Used())
+	b.releaseOver(7 * large)
+	require.True(t, <-second)
+	select {
+	case <-fresh:
+		t.Fatal("who holds nothing went over the budget")
+	default:
+	}
+	b.releaseOver(3 * large)
+	require.True(t, <-fresh)
+	b.Release(2 * large)
+	require.Zero(t, b.Used())
+}
+
+// A frame larger than the whole budget arrives, even when it has to share.
+func TestFrameOverBudget(t *testing.T) {
+	body := make([]byte, 3<<20)
+	copy(body, []byte{0, 0, 0, 9, 0, 0, 0, 1})
+	budget := NewBudget(1 << 20)
+	require.True(t, budget.Acquire(700<<10, time.Minute, nil), "somebody else")
+	fr := NewFrameReader(bytes.NewReader(frameOf(body)), 100<<20, new(Pool), budget, nil)
+	var f Frame
+	require.NoError(t, fr.Next(&f))
+	require.EqualValues(t, 700<<10+4<<20, budget.Used())
+	f.Release()
+	require.EqualValues(t, 700<<10, budget.Used())
+	require.False(t, budget.over)
+}
+
 // A large frame is read under a bound on how long its sender may stall.
 func TestFramePatience(t *testing.T) {
 	body := make([]byte, 3<<20)

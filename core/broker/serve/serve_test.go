@@ -120,7 +120,7 @@ func (l *lockedLog) String() string {
 
 func newBench(t *testing.T, change func(*Limits)) *bench {
 	b := &bench{gates: make(chan *gate, 100), modify: func(*gate) {}, log: new(lockedLog)}
-	limits := Limits{FrameMax: 1 << 20, RequestBytes: 64 << 20, RequestsMax: 10, ConnectionsMax: 100, ConnectionsPerIPMax: 100}
+	limits := Limits{FrameMax: 1 << 20, RequestBytes: 64 << 20, RequestsMax: 10, ConnectionsMax: 100, ConnectionsPerIPMax: 100, CreationRateMax: 1 << 30}
 	if change != nil {
 		change(&limits)
 	}

@@ -22,8 +22,8 @@ type Limits struct {
 	ConnectionsPerIPMax int   // max.connections.per.ip
 	// PerIP has other limits for some addresses: max.connections.per.ip.overrides.
 	PerIP map[string]int
-	// CreationRateMax is max.connection.creation.rate, connections in a second over
-	// all listeners; 0 is none.
+	// CreationRateMax is max.connection.creation.rate: connections accepted in a
+	// second over all listeners; the others wait to be accepted (KIP-612).
 	CreationRateMax int
 	IdleMax         time.Duration // connections.max.idle.ms; 0 or less: never
 	SendBuffer      int           // socket.send.buffer.bytes; -1: the system's
@@ -43,7 +43,10 @@ type Server struct {
 	budget *wire.Budget
 	slots  chan struct{}
 
+	quit chan struct{} // closed when nothing more is accepted
+
 	mu        sync.Mutex
+	creation  creation
 	listeners []net.Listener
 	conns     []*conn // in order of arrival
 	perIP     map[string]int
@@ -58,6 +61,7 @@ func NewServer(rows []Row, limits Limits, log *slog.Logger, now func() kafka.Now
 	s := &Server{
 		limits: limits, log: slog.New(&limitHandler{Handler: log.Handler(), state: new(limitState), now: now}), now: now,
 		budget: wire.NewBudget(limits.RequestBytes), slots: make(chan struct{}, limits.RequestsMax), perIP: map[string]int{},
+		quit: make(chan struct{}),
 	}
 	for i := range rows {
 		s.rows[rows[i].Key] = &rows[i]
@@ -111,7 +115,32 @@ func (s *Server) accept(l net.Listener, name string) {
 			continue
 		}
 		pause = 5 * time.Millisecond
+		s.awaitTurn()
 		s.admit(nc, name)
+	}
+}
+
+// awaitTurn holds an acceptor up while connections come faster than
+// max.connection.creation.rate: what arrives meanwhile waits in the system's
+// backlog, and costs nothing here.
+func (s *Server) awaitTurn() {
+	for {
+		s.mu.Lock()
+		wait := int64(0)
+		if s.limits.CreationRateMax < unlimitedRate {
+			wait = s.creation.take(s.now().MonoNs, s.limits.CreationRateMax)
+		}
+		s.mu.Unlock()
+		if wait <= 0 {
+			return
+		}
+		timer := time.NewTimer(time.Duration(wait))
+		select {
+		case <-timer.C:
+		case <-s.quit:
+			timer.Stop()
+			return
+		}
 	}
 }
 
@@ -218,6 +247,9 @@ func (s *Server) Stop(ctx context.Context) error {
 
 func (s *Server) stopAccepting() []*conn {
 	s.mu.Lock()
+	if !s.stopping {
+		close(s.quit)
+	}
 	s.stopping = true
 	if s.idle != nil {
 		s.idle.Stop()
