@@ -152,7 +152,11 @@ func (p *page) notes(d *Data) {
 	}
 	if p.Input.Verdict != nil {
 		for _, s := range p.Input.Verdict.Reasons {
-			add("Undecided: %s", s)
+			if p.Input.Verdict.Result == oracle.Unknown {
+				add("Undecided: %s", s)
+			} else {
+				add("Besides: %s", s)
+			}
 		}
 		for _, s := range p.Input.Verdict.Asserts {
 			add("An assertion of the broker failed: %s", s)

@@ -22,11 +22,17 @@ func sentence(in *Input, d *Data) string {
 		}
 		return "The judge " + v.Judge + " found " + v.Class + "."
 	case oracle.DocumentedLoss:
-		return fmt.Sprintf("%s that had never been flushed went with a power cut; this configuration promises no more, so that is documented loss.",
-			capital(count(v.Lost, "record")))
+		what := "What"
+		if v.Lost > 0 {
+			what = count(v.Lost, "record") + " that"
+		}
+		return what + " had never been flushed went with a power cut; this configuration promises no more, so that is documented loss."
 	case oracle.Valid:
-		return fmt.Sprintf("Nothing was lost: all %s were there when %s read to the end, %s.",
-			count(v.Coverage.Acked, "acknowledged record"), were(v.Coverage.Partitions, "partition"), in.ordeal(d))
+		all := "all " + were(v.Coverage.Acked, "acknowledged record")
+		if v.Coverage.Acked == 1 {
+			all = "the one acknowledged record was"
+		}
+		return fmt.Sprintf("Nothing was lost: %s there when %s read to the end, %s.", all, were(v.Coverage.Partitions, "partition"), in.ordeal())
 	}
 	if len(v.Reasons) > 0 {
 		return "This run decides nothing: " + v.Reasons[0] + "."
@@ -79,8 +85,8 @@ func (s *Story) step(role string) *Step {
 
 // headline is the story in one sentence.
 func (s *Story) headline(d *Data) string {
-	if s.Part < 0 || s.Offset < 0 {
-		return s.Text
+	if plain := plainly[s.Class]; plain != "" || s.Part < 0 || s.Offset < 0 {
+		return plain + s.Text
 	}
 	place := fmt.Sprintf("offset %d of %s", s.Offset, d.Parts[s.Part].Name)
 	known := "acknowledged"
@@ -99,10 +105,28 @@ func (s *Story) headline(d *Data) string {
 		return record + ", and then that offset held another record" + s.cause()
 	case oracle.AckNoAppend:
 		return record + " before the broker had written it"
-	case oracle.AckNoFlush:
+	case oracle.AckNoFlush, oracle.ReadNoFlush:
 		return record + " before it was on the disk"
 	}
 	return s.Text
+}
+
+// plainly is what a class means, before the judge's own sentence, where that does not begin with it.
+var plainly = map[string]string{
+	oracle.CorruptRead:     "a client was served damaged bytes: ",
+	oracle.Phantom:         "a record was read that nobody had sent there: ",
+	oracle.LostFlushed:     "a log came back shorter than what had been on the disk: ",
+	oracle.UncommittedRead: "a record was shown before it was committed: ",
+	oracle.FutureRead:      "a record was read before it was sent: ",
+	oracle.EndOffsetBack:   "the end of a log went back: ",
+	oracle.PIDReused:       "one producer id was handed out twice: ",
+	oracle.Duplicate:       "one record stands in the log twice: ",
+	oracle.Reordered:       "records stand in another order than their producer sent them: ",
+	oracle.Gap:             "something is missing in the middle: ",
+	oracle.Inversion:       "a record landed below one that was there before it was sent: ",
+	oracle.TwoLeaders:      "two brokers led one partition at the same time: ",
+	oracle.AppendMisfits:   "a batch was written elsewhere than at the end of the log: ",
+	oracle.NotLinearizable: "no order of the operations explains what clients saw: ",
 }
 
 // cause is what happened in between.
@@ -122,7 +146,7 @@ func (s *Story) cause() string {
 }
 
 // ordeal is what the brokers went through.
-func (in *Input) ordeal(d *Data) string {
+func (in *Input) ordeal() string {
 	kinds := []struct{ verb, one, many string }{
 		{"kill", "a kill", "kills"}, {"restart", "a restart", "restarts"}, {"powercut", "a power cut", "power cuts"},
 		{"stop", "a stop", "stops"}, {"pause", "a pause", "pauses"}, {"partition", "a partition", "partitions of the network"},

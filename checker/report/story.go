@@ -177,7 +177,10 @@ func (t *teller) operation(i int) Step {
 			step.Role, step.Title = roleOther, "Read"
 		}
 	case history.ListOffsets:
-		step.Role, step.Title = roleMissed, "Asked where the log ends"
+		step.Title = "Asked where the log ends"
+		if done := op.Complete; done != nil && done.Type == history.OK && t.s.Offset >= 0 && done.Offset <= t.s.Offset {
+			step.Role = roleMissed
+		}
 	}
 	if t.known == 0 || at < t.known {
 		t.known = at

@@ -16,19 +16,23 @@ const model = (() => {
   const rowsMax = 4;
   self.rows = new Int8Array(data.ops.length);
   self.lanes = data.procs.map(() => ({ ops: [], rows: 1 }));
-  const busy = data.procs.map(() => []);
+  // until is where an operation's bar ends: at its answer; without one, where its row is needed again.
+  self.until = Float64Array.from(data.ops, op => op.b < 0 ? data.end : op.b);
+  const busy = data.procs.map(() => []), last = data.procs.map(() => []);
   data.ops.forEach((op, i) => {
     const lane = self.lanes[op.p];
     const until = busy[op.p];
     let row = until.findIndex(t => t <= op.a);
     if (row < 0) row = until.length < rowsMax ? until.length : rowsMax - 1;
-    until[row] = op.b < 0 ? data.end : op.b;
+    const before = data.ops[last[op.p][row]];
+    if (before && before.b < 0) self.until[last[op.p][row]] = op.a;
+    until[row] = Math.max(op.a, op.b);
+    last[op.p][row] = i;
     self.rows[i] = row;
     lane.rows = Math.max(lane.rows, row + 1);
     lane.ops.push(i);
   });
 
-  self.end = op => op.b < 0 ? data.end : op.b;
   self.seconds = (ns, digits = 6) => ns < 0 ? '?' : (ns / 1e9).toFixed(digits) + ' s';
   self.span = ns => ns < 1e6 ? (ns / 1e3).toFixed(0) + ' µs' : ns < 1e9 ? (ns / 1e6).toFixed(2) + ' ms' : (ns / 1e9).toFixed(3) + ' s';
   self.words = {
@@ -86,7 +90,7 @@ const model = (() => {
   self.chooseRecord = (part, record) => {
     const r = data.parts[part].records[record];
     const op = r.w >= 0 ? r.w : (self.opsOf(part, record)[0] ?? -1);
-    const time = op < 0 ? self.chosen.time : self.end(data.ops[op]);
+    const time = op < 0 ? self.chosen.time : Math.max(data.ops[op].a, data.ops[op].b);
     self.chosen = { time, op, part, record };
     self.showTime(time);
     self.changed('chosen');

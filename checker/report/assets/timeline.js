@@ -135,7 +135,7 @@ const timeline = (() => {
       const { y } = lanes[i], last = new Float64Array(4).fill(-1), worst = new Int8Array(4).fill(-1);
       const witnesses = [];
       for (const n of model.lanes[i].ops) {
-        const op = data.ops[n], a = x(op.a), b = x(model.end(op));
+        const op = data.ops[n], a = x(op.a), b = x(model.until[n]);
         if (b < gutter || a > width) continue;
         if (op.w || n === model.chosen.op) { witnesses.push(n); continue; }
         const r = model.rows[n], pixel = Math.floor(a), wide = b - a;
@@ -149,7 +149,7 @@ const timeline = (() => {
       }
       c.globalAlpha = 1;
       for (const n of witnesses) {
-        const op = data.ops[n], from = Math.max(gutter, x(op.a)), w = Math.max(4, Math.min(x(model.end(op)), width) - from);
+        const op = data.ops[n], from = Math.max(gutter, x(op.a)), w = Math.max(4, Math.min(x(model.until[n]), width) - from);
         c.fillStyle = op.w ? colours('witness') : opColour(op);
         c.fillRect(from, y + 3 + model.rows[n] * row, w, row);
         if (n === model.chosen.op) { c.strokeStyle = colours('chosen'); c.lineWidth = 2; c.strokeRect(from - 2, y + 1 + model.rows[n] * row, w + 4, row + 4); }
@@ -261,7 +261,7 @@ const timeline = (() => {
     if (i < 0) return { proc: -1, op: -1 };
     let best = -1, near = 6;
     for (const n of model.lanes[i].ops) {
-      const op = data.ops[n], a = x(op.a), b = Math.max(x(model.end(op)), a + 2);
+      const op = data.ops[n], a = x(op.a), b = Math.max(x(model.until[n]), a + 2);
       const dx = px < a ? a - px : px > b ? px - b : 0, dy = Math.abs(py - (lanes[i].y + 4 + model.rows[n] * row + row / 2)) / 3;
       const d = dx + dy - (op.w ? 2 : 0);
       if (dx < 6 && d < near) { near = d; best = n; }
