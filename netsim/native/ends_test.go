@@ -35,6 +35,7 @@ func TestEndsOfGoPrograms(t *testing.T) {
 		{"index", 2, []string{"panic: runtime error: index out of range [2] with length 1\n", "testdata/ends/main.go:"}},
 		{"divide", 2, []string{"panic: runtime error: integer divide by zero\n"}},
 		{"error", 2, []string{"panic: as told\n"}},
+		{"argument", 2, []string{"panic: argument\n", "main.told({0x"}},
 		{"goroutine", 2, []string{"panic: in a goroutine\n", "created by main.init.func"}},
 		{"fatal", 1, []string{"as told\n"}},
 		{"unlock", 2, []string{"fatal error: sync: unlock of unlocked mutex\n"}},

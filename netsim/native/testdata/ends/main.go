@@ -21,6 +21,7 @@ var ways = map[string]func(){
 	"index":     func() { fmt.Println([]int{1}[len(os.Args)]) },
 	"divide":    func() { fmt.Println(1 / (len(os.Args) - 2)) },
 	"error":     func() { panic(errors.New("as told")) },
+	"argument":  func() { told(os.Args[1]) },
 	"goroutine": func() { go panic("in a goroutine"); select {} },
 	"goexit":    runtime.Goexit,
 	"fatal":     func() { log.SetFlags(0); log.Fatal("as told") },
@@ -43,6 +44,11 @@ func main() {
 	code, _ := strconv.Atoi(os.Args[1])
 	os.Exit(code)
 }
+
+// told shows in a trace where its argument is.
+//
+//go:noinline
+func told(what string) { panic(what) }
 
 // mapWrites lets goroutines write to one map until the runtime finds them out.
 func mapWrites() {
