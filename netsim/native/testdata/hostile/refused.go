@@ -191,7 +191,11 @@ func signals([]string) {
 		r, err := call(unix.SYS_GETPID)
 		say("pid", r, err, rdtsc() < uint64(time.Hour))
 	}
+	var mask [1]uint64
+	call(unix.SYS_RT_SIGPROCMASK, unix.SIG_BLOCK, 0, uintptr(unsafe.Pointer(&mask)), 8)
+	say("blocked", mask[0])
 	say("ignored", signal.Ignored(syscall.SIGHUP), signal.Ignored(syscall.SIGINT))
+	pid()
 	signal.Notify(c)
 	pid()
 	signal.Ignore()
