@@ -128,13 +128,6 @@ func strike(t *testing.T, with func(pid int)) *world.Result {
 	return res
 }
 
-func TestAGuestThatTheHostKills(t *testing.T) {
-	res := strike(t, func(pid int) { assert.NoError(t, unix.Kill(pid, unix.SIGKILL)) })
-	assert.Equal(t, "netsim: guest killed by the host: killed\n", res.Text("a", "stderr"))
-	assert.Equal(t, kernel.ReasonCrash, res.Exit("a").Reason)
-	assert.Contains(t, res.Text("a", "stdout"), "tick 1\n")
-}
-
 func TestWhatATerminalSendsIsNotForGuests(t *testing.T) {
 	strike(t, func(pid int) {
 		group, err := unix.Getpgid(pid)

@@ -187,7 +187,8 @@ func (pr *Program) Main(args, env []string) func(*kernel.Proc) {
 			p.Fail(err)
 			return
 		}
-		for g.await() {
+		for {
+			g.await()
 			g.serve()
 			g.resume()
 		}

@@ -5,17 +5,18 @@ package native
 import "golang.org/x/sys/unix"
 
 // allowed are the system calls that a guest may make of the real kernel: those by which Go's runtime manages the
-// memory, the signals and the one thread of its own process. mmap is allowed for anonymous memory only, mmap and mprotect
-// for memory that cannot be executed, futex on anything: the only word that somebody else waits on is the page's.
+// memory, the signals and the one thread of its own process. mmap is allowed for anonymous memory at an address of the
+// guest's choice, mmap and mprotect for memory that cannot be executed, futex on anything: the only word that somebody
+// else waits on is the page's.
 var allowed = []uint32{
-	unix.SYS_FUTEX, unix.SYS_MUNMAP, unix.SYS_MADVISE, unix.SYS_MINCORE, unix.SYS_MREMAP,
+	unix.SYS_FUTEX, unix.SYS_MUNMAP, unix.SYS_MADVISE,
 	unix.SYS_RT_SIGRETURN, unix.SYS_RT_SIGACTION, unix.SYS_RT_SIGPROCMASK, unix.SYS_SIGALTSTACK,
 	unix.SYS_SCHED_YIELD,
 }
 
 // Offsets in struct seccomp_data.
 const (
-	dataNr, dataArch, dataArg2, dataArg3 = 0, 4, 16 + 2*8, 16 + 3*8
+	dataNr, dataArch, dataArg0, dataArg2, dataArg3 = 0, 4, 16, 16 + 2*8, 16 + 3*8
 )
 
 // filter is the seccomp program of every guest: what is allowed goes through, everything else raises SIGSYS, whose
@@ -41,7 +42,11 @@ func filter() []uint64 {
 		add(jeq, 0, 1, nr)
 		add(ret, 0, 0, unix.SECCOMP_RET_ALLOW)
 	}
-	add(jeq, 0, 5, unix.SYS_MMAP)
+	add(jeq, 0, 9, unix.SYS_MMAP)
+	add(load, 0, 0, dataArg0)
+	add(jeq, 0, 2, 0)
+	add(load, 0, 0, dataArg0+4)
+	add(jeq, 8, 0, 0)
 	add(load, 0, 0, dataArg3)
 	add(jset, 0, 6, unix.MAP_ANONYMOUS)
 	add(load, 0, 0, dataArg2)

@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"syscall"
 	"time"
+	"unsafe"
 
 	"golang.org/x/sys/unix"
 
@@ -22,8 +23,9 @@ type guest struct {
 	e    *Engine
 	name string
 	*shared
-	pid     int
+	pid     int // in the real system
 	running bool
+	began   bool // its first call was served
 
 	dirs    []openDir
 	watched []watch // the epoll set, in the order of registration
@@ -78,16 +80,18 @@ func (g *guest) start(pr *Program, args, env []string) error {
 			return fmt.Errorf("native: prlimit of a guest: %w", err)
 		}
 	}
-	if !g.await() {
-		return fmt.Errorf("native: %s ended before its first call: %s", pr.f.Name(), startFailure(g.SimPage))
-	}
+	g.await()
 	if s.Status != page.SimStarted {
 		return fmt.Errorf("native: %s", startFailure(g.SimPage))
 	}
+	if s.Size != uint32(unsafe.Sizeof(*s.SimPage)) {
+		return fmt.Errorf("native: %s has a page of %d bytes: it was built by another version", pr.f.Name(), s.Size)
+	}
 	g.e.stats.Starts.Add(1)
 	g.e.stats.StartNs.Add(time.Since(began).Nanoseconds())
+	g.began = true
 	g.serve()
-	g.shared.resume()
+	g.resume()
 	return nil
 }
 
@@ -154,41 +158,52 @@ func (g *guest) resume() {
 	g.shared.resume()
 }
 
-// await waits for the guest's next call; false when there will be none.
-func (g *guest) await() bool {
+// await waits for the guest's next call. Instead of returning it ends a process from which none will come.
+func (g *guest) await() {
 	if g.shared.await() {
-		return true
+		return
 	}
 	silent := time.Now()
 	for !g.shared.await() {
-		if g.ended() {
-			return false
-		}
+		g.look()
 		if limit := g.p.Kernel().Silence(); time.Since(silent) > limit {
 			g.p.Fail(&kernel.SilentError{Proc: g.name, For: limit})
-			return false
 		}
 	}
-	return true
 }
 
-// ended reaps a process that died without the kernel's doing, and reports how.
-func (g *guest) ended() bool {
+// look reaps a process that died without the kernel's doing. One that raised a signal which its handler could not take has
+// crashed; whatever else ended it was nothing that the guest can do, and so the harness's error.
+func (g *guest) look() {
 	var st unix.WaitStatus
 	pid, err := unix.Wait4(g.pid, &st, unix.WNOHANG, nil)
-	if pid != g.pid && err == nil {
-		return false
+	if pid != g.pid && (err == nil || err == unix.EINTR) {
+		return
 	}
 	g.running = false
 	switch {
 	case err != nil:
-		g.p.Crash("netsim: guest lost: " + err.Error())
+		err = fmt.Errorf("native: guest %s is lost: %w", g.name, err)
+	case st.Signaled() && g.began && raised(st.Signal()):
+		g.p.Crash(fmt.Sprintf("netsim: guest killed itself: %v", st.Signal()))
+		panic(unwound{})
 	case st.Signaled():
-		g.p.Crash(fmt.Sprintf("netsim: guest killed by the host: %v", st.Signal()))
+		err = fmt.Errorf("native: guest %s was killed by the host: %v", g.name, st.Signal())
+	case !g.began:
+		err = fmt.Errorf("native: guest %s ended before its first call: %s", g.name, startFailure(g.SimPage))
 	default:
-		g.p.Crash(fmt.Sprintf("netsim: guest left without a word, status %d", st.ExitStatus()))
+		err = fmt.Errorf("native: guest %s left without a word (status %d)", g.name, st.ExitStatus())
 	}
-	return true
+	g.p.Fail(err)
+}
+
+// raised tells of a signal that it comes from the instruction which was running, not from another process.
+func raised(sig unix.Signal) bool {
+	switch sig {
+	case unix.SIGSYS, unix.SIGSEGV, unix.SIGBUS, unix.SIGFPE, unix.SIGILL, unix.SIGTRAP:
+		return true
+	}
+	return false
 }
 
 // end kills the process, if it still runs, and takes the page back.

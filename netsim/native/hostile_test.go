@@ -247,7 +247,7 @@ func Test32BitCallsAreTheEnd(t *testing.T) {
 		assert.Equal(t, 2, res.Exit("a").Code)
 		return
 	}
-	assert.Equal(t, "netsim: guest killed by the host: bad system call\n", stderr)
+	assert.Equal(t, "netsim: guest killed itself: bad system call\n", stderr)
 	assert.Equal(t, kernel.ReasonCrash, res.Exit("a").Reason)
 }
 

@@ -131,10 +131,9 @@ const (
 const (
 	SimStartNone = iota
 	SimStarted
-	SimStartVersion // the page is of another version
-	SimStartTSC     // the time-stamp counter cannot be trapped
-	SimStartPrivs   // PR_SET_NO_NEW_PRIVS was refused
-	SimStartFilter  // the system-call filter was refused
+	SimStartTSC    // the time-stamp counter cannot be trapped
+	SimStartPrivs  // PR_SET_NO_NEW_PRIVS was refused
+	SimStartFilter // the system-call filter was refused
 )
 
 // SimCPU is the baseline that guests see as ECX of CPUID leaf 1: SSE3, PCLMULQDQ, SSSE3, SSE4.1, SSE4.2, POPCNT. AES stays

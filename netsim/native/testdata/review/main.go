@@ -8,6 +8,7 @@ import (
 
 var ways = map[string]func(args []string){
 	"syncs": syncs, "greet": greet, "ready": ready, "reset": reset,
+	"notify": notify, "wait": wait, "exists": exists, "memory": memory,
 }
 
 func main() {

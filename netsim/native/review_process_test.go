@@ -1,0 +1,84 @@
+//go:build linux && amd64
+
+package native
+
+import (
+	"fmt"
+	"testing"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+	"golang.org/x/sys/unix"
+
+	"trialog/netsim/kernel"
+	"trialog/netsim/native/page"
+	"trialog/netsim/world"
+)
+
+// os/signal blocks every signal that nobody asked for. The one that catches system calls is not among them.
+func TestCallsAreCaughtWhileOtherSignalsAreBlocked(t *testing.T) {
+	res := play(t, 1, "review", "a: notify")
+	assert.Equal(t, "pid 100\ndone\n", res.Text("a", "stdout"), res.Text("a", "stderr"))
+}
+
+// The number that a process has in the real system means nothing in the simulated one.
+func TestRealPidIsNobody(t *testing.T) {
+	g := &guest{pid: 4242, shared: &shared{SimPage: &page.SimPage{Num: unix.SYS_KILL}}}
+	_, e := killSelf(g, &[6]uint64{4242, 0})
+	assert.Equal(t, esrch, e)
+	_, e = killSelf(g, &[6]uint64{firstPid, 0})
+	assert.Equal(t, kernel.OK, e)
+	assert.Equal(t, "100 <nil>\n1 no such process\ndone\n", play(t, 1, "review", "a: exists 100 1").Text("a", "stdout"))
+}
+
+// Where memory lies is printed, hashed and compared. It must not be the real kernel's choice.
+func TestMemoryLiesWhereTheGuestPutIt(t *testing.T) {
+	text := map[bool]string{}
+	for _, still := range []bool{true, false} {
+		e := newEngine(t, func(e *Engine) { e.noASLR = still })
+		res, err := world.Run(t.Context(), specOf(t, e, 1, "review", "a: memory"))
+		require.NoError(t, err)
+		require.NotNil(t, res.Exit("a"))
+		text[still] = res.Text("a", "stdout") + res.Text("a", "stderr")
+	}
+	assert.Equal(t, text[true], text[false])
+	assert.Regexp(t, "unix.Mmap 0x5\\w{11} <nil>\n(?s:.*)unix.MmapPtr 0x5\\w{11} <nil>\n", text[true])
+	assert.Contains(t, text[true], "unix.Mremap 0 function not implemented\nmincore function not implemented\ndone\n")
+}
+
+// Whatever the real system does to a guest is an error of the harness, never something that the guest did.
+func TestWhatTheHostDoesIsNoCrash(t *testing.T) {
+	for _, sig := range []unix.Signal{unix.SIGKILL, unix.SIGSTKFLT} {
+		spec := specOf(t, newEngine(t, nil), 1, "review", "a: wait")
+		spec.Program = struck{spec.Program.(*Program), 200, func(pid int) { assert.NoError(t, unix.Kill(pid, sig)) }}
+		res, err := world.Run(t.Context(), spec)
+		if sig == unix.SIGKILL {
+			assert.EqualError(t, err, "native: guest a was killed by the host: killed")
+			continue
+		}
+		require.NoError(t, err)
+		require.NotNil(t, res.Exit("a"))
+		assert.Equal(t, kernel.ReasonExit, res.Exit("a").Reason)
+	}
+}
+
+// Signals that end programs, sent from outside to all processes of a session or a service, do not reach guests.
+func TestSignalsFromOutsideDoNotReachGuests(t *testing.T) {
+	hash := ""
+	for _, sigs := range [][]unix.Signal{nil, {unix.SIGTERM, unix.SIGHUP, unix.SIGINT, unix.SIGUSR1, unix.SIGURG, unix.SIGPIPE, unix.SIGQUIT, unix.SIGALRM, 40}} {
+		spec := specOf(t, newEngine(t, nil), 1, "review", "a: wait")
+		spec.Program = struck{spec.Program.(*Program), 200, func(pid int) {
+			for _, sig := range sigs {
+				assert.NoError(t, unix.Kill(pid, sig))
+			}
+		}}
+		res, err := world.Run(t.Context(), spec)
+		require.NoError(t, err)
+		require.NotNil(t, res.Exit("a"))
+		assert.Equal(t, "done\n", res.Text("a", "stdout"), fmt.Sprint(sigs, res.Text("a", "stderr")))
+		if hash == "" {
+			hash = res.TraceHash
+		}
+		assert.Equal(t, hash, res.TraceHash)
+	}
+}

@@ -1,0 +1,49 @@
+package main
+
+import (
+	"fmt"
+	"os"
+	"os/signal"
+	"strconv"
+	"syscall"
+	"time"
+	"unsafe"
+
+	"golang.org/x/sys/unix"
+)
+
+// notify asks for a signal, as every server does, and makes a system call that nothing of the standard library knows of.
+func notify([]string) {
+	c := make(chan os.Signal, 1)
+	signal.Notify(c, syscall.SIGTERM)
+	time.Sleep(time.Millisecond)
+	pid, _ := unix.SyscallNoError(unix.SYS_GETPID, 0, 0, 0)
+	fmt.Println("pid", pid)
+}
+
+// wait sleeps for a while, many times.
+func wait([]string) {
+	for range 200 {
+		time.Sleep(time.Millisecond)
+	}
+}
+
+// exists asks whether there are processes.
+func exists(args []string) {
+	for _, a := range args {
+		pid, _ := strconv.Atoi(a)
+		fmt.Println(pid, syscall.Kill(pid, 0))
+	}
+}
+
+// memory asks the kernel for memory wherever that likes, and to move it.
+func memory([]string) {
+	b, err := unix.Mmap(-1, 0, 1<<20, unix.PROT_READ|unix.PROT_WRITE, unix.MAP_ANON|unix.MAP_PRIVATE)
+	fmt.Println("unix.Mmap", unsafe.Pointer(unsafe.SliceData(b)), err)
+	p, err := unix.MmapPtr(-1, 0, nil, 1<<20, unix.PROT_READ|unix.PROT_WRITE, unix.MAP_ANON|unix.MAP_PRIVATE)
+	fmt.Println("unix.MmapPtr", p, err)
+	b, err = unix.Mremap(b, 2<<20, unix.MREMAP_MAYMOVE)
+	fmt.Println("unix.Mremap", len(b), err)
+	_, _, e := unix.RawSyscall(unix.SYS_MINCORE, uintptr(p), 4096, uintptr(p))
+	fmt.Println("mincore", e)
+}
