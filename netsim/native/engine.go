@@ -19,6 +19,9 @@ import (
 // MemoryMax bounds the private memory of one guest, in bytes.
 const MemoryMax = 1 << 30
 
+// addressesMax bounds what it may reserve, in bytes.
+const addressesMax = 64 << 30
+
 // Engine runs guests. It may serve many worlds at the same time, each on a thread of its own.
 type Engine struct {
 	null   *os.File

@@ -71,11 +71,8 @@ func (g *guest) start(pr *Program, args, env []string) error {
 	g.running = true
 	g.refused = map[uint64]bool{}
 	g.scratch = make([]byte, peekMax)
-	for _, x := range []struct {
-		what  int
-		limit uint64
-	}{{unix.RLIMIT_DATA, MemoryMax}, {unix.RLIMIT_CORE, 0}} {
-		l := unix.Rlimit{Cur: x.limit, Max: x.limit}
+	for _, x := range limits {
+		l := unix.Rlimit{Cur: x.bytes, Max: x.bytes}
 		if err := unix.Prlimit(g.pid, x.what, &l, nil); err != nil {
 			return fmt.Errorf("native: prlimit of a guest: %w", err)
 		}
@@ -93,6 +90,17 @@ func (g *guest) start(pr *Program, args, env []string) error {
 	g.serve()
 	g.resume()
 	return nil
+}
+
+// limits are those that the real kernel puts on every guest, the same everywhere.
+var limits = []struct {
+	what       int
+	bytes      uint64
+	name, flag string
+}{
+	{unix.RLIMIT_DATA, MemoryMax, "memory", "-d"},
+	{unix.RLIMIT_AS, addressesMax, "addresses", "-v"},
+	{unix.RLIMIT_CORE, 0, "core files", "-c"},
 }
 
 // inheritedMax is the end of the descriptors that a process may start with.

@@ -82,3 +82,41 @@ func TestSignalsFromOutsideDoNotReachGuests(t *testing.T) {
 		assert.Equal(t, hash, res.TraceHash)
 	}
 }
+
+// A guest that met a limit of the shell it was started from would behave in another way there.
+func TestLimitsOfTheHostAreNotThoseOfGuests(t *testing.T) {
+	const none = ^uint64(0)
+	for _, c := range []struct {
+		what     int
+		cur, max uint64
+		want     string
+	}{
+		{unix.RLIMIT_AS, none, none, ""},
+		{unix.RLIMIT_AS, 1 << 30, none, "native: this process may have 1024 MiB of addresses (ulimit -v), guests count on 65536 MiB"},
+		{unix.RLIMIT_DATA, 1 << 29, none, ""},
+		{unix.RLIMIT_DATA, 1 << 29, 1 << 29, "native: this process may have 512 MiB of memory (ulimit -d), guests count on 1024 MiB"},
+	} {
+		err := spacious(func(what int, l *unix.Rlimit) error {
+			*l = unix.Rlimit{Cur: none, Max: none}
+			if what == c.what {
+				*l = unix.Rlimit{Cur: c.cur, Max: c.max}
+			}
+			return nil
+		})
+		if c.want == "" {
+			assert.NoError(t, err)
+			continue
+		}
+		assert.EqualError(t, err, c.want)
+	}
+	spec := specOf(t, newEngine(t, nil), 1, "review", "a: wait")
+	spec.Program = struck{spec.Program.(*Program), 200, func(pid int) {
+		for _, x := range limits {
+			var l unix.Rlimit
+			assert.NoError(t, unix.Prlimit(pid, x.what, nil, &l))
+			assert.Equal(t, unix.Rlimit{Cur: x.bytes, Max: x.bytes}, l)
+		}
+	}}
+	_, err := world.Run(t.Context(), spec)
+	require.NoError(t, err)
+}

@@ -23,7 +23,24 @@ func Supported() error {
 	if err := baseline(processor()); err != nil {
 		return err
 	}
+	if err := spacious(unix.Getrlimit); err != nil {
+		return err
+	}
 	return tried()
+}
+
+// spacious refuses to let guests inherit limits lower than their own: they would see where the real ones are.
+func spacious(get func(what int, l *unix.Rlimit) error) error {
+	for _, x := range limits {
+		var have unix.Rlimit
+		if err := get(x.what, &have); err != nil {
+			return fmt.Errorf("native: getrlimit: %w", err)
+		}
+		if have.Max < x.bytes || x.what == unix.RLIMIT_AS && have.Cur < x.bytes { // which counts from the first mapping on
+			return fmt.Errorf("native: this process may have %d MiB of %s (ulimit %s), guests count on %d MiB", min(have.Cur, have.Max)>>20, x.name, x.flag, x.bytes>>20)
+		}
+	}
+	return nil
 }
 
 var tried = sync.OnceValue(func() error { return tryOut(filter()) })
