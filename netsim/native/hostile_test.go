@@ -259,3 +259,18 @@ func TestEndsByHand(t *testing.T) {
 	assert.Equal(t, kernel.ReasonExit, res.Exit("b").Reason)
 	assert.Empty(t, res.Text("a", "stdout")+res.Text("b", "stdout")+res.Text("b", "stderr"))
 }
+
+// A guest that describes calls which make no sense, and overwrites its page, harms nobody but itself.
+func TestForgedCalls(t *testing.T) {
+	e, served := newEngine(t, nil), 0
+	for seed := range uint64(60) {
+		spec := specOf(t, e, seed, "hostile", fmt.Sprint("a: forge ", seed, " 300"), "b: ids")
+		res, err := world.Run(t.Context(), spec)
+		require.NoError(t, err, seed)
+		require.Equal(t, 0, res.Exit("b").Code, seed)
+		if res.Exit("a") != nil && res.Exit("a").Reason == kernel.ReasonExit {
+			served++
+		}
+	}
+	assert.Positive(t, served, "some come to their end")
+}

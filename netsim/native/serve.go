@@ -6,6 +6,7 @@ import (
 	"golang.org/x/sys/unix"
 
 	"trialog/netsim/kernel"
+	"trialog/netsim/native/page"
 )
 
 // handler serves one system call. Operands that are pointers have their bytes in the buffer; see page.SimShapeOf.
@@ -26,6 +27,9 @@ func (g *guest) serve() {
 	g.PeekCount = 0
 	g.servePosted()
 	g.p.Advance(now)
+	if uint64(g.In[0])+uint64(g.In[1]) > page.SimBufferSize {
+		g.damaged()
+	}
 	nr := g.Num
 	var h handler
 	if nr < uint64(len(handlers)) {
