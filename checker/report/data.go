@@ -21,6 +21,7 @@ type Data struct {
 	Stories []Story     `json:"stories"`
 
 	OpsLeftOut   int `json:"opsLeftOut,omitempty"`
+	RecsLeftOut  int `json:"recsLeftOut,omitempty"`
 	LinesLeftOut int `json:"linesLeftOut,omitempty"`
 }
 

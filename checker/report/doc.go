@@ -7,5 +7,5 @@
 // it writes; the command line for those that are there.
 //
 // Invariants: equal input gives equal bytes. The file asks for nothing outside itself. Its size and its number of elements
-// are bounded, see [OperationsMax] and [OutputMax]; what was left out is said on the page.
+// are bounded, see [OperationsMax], [RecordsMax] and [OutputMax]; what was left out is said on the page.
 package report

@@ -61,8 +61,10 @@ const NoTime int64 = -1
 // Bounds of a report. Beyond them the page leaves out what says least, and says so.
 const (
 	OperationsMax = 20_000   // operations: witnesses and those that did not succeed stay, of the others the first
+	RecordsMax    = 40_000   // records: of those that were acknowledged and read the first, of each partition an equal share
 	OutputMax     = 4_000    // lines of output: half from the beginning of the run, half from its end
 	lineMax       = 2_000    // bytes of one line of output
+	valueMax      = 200      // bytes of the value of a record
 	storiesMax    = 40       // anomalies told
 	textMax       = 64 << 10 // bytes of plan and properties
 )

@@ -71,7 +71,7 @@ type record struct {
 	writer                      int
 	shown                       int64 // ns, when it first showed
 	acked, read, final, corrupt bool
-	id                          int
+	id                          int // index in the strip; -1: left out of it
 }
 
 // show finds or makes the record.
@@ -125,7 +125,9 @@ func (b *builder) partitions() {
 	for i, l := range b.logs {
 		l.index, b.part[l.id] = i, i
 		l.collect(b.operations, writers)
-		b.data.Parts = append(b.data.Parts, l.partition())
+		p := l.partition(RecordsMax / len(b.logs))
+		b.data.RecsLeftOut += len(l.records) - len(p.Records)
+		b.data.Parts = append(b.data.Parts, p)
 	}
 }
 
@@ -165,9 +167,6 @@ func (l *log) collect(operations []history.Operation, writers map[string]int) {
 	slices.SortStableFunc(l.records, func(x, y *record) int {
 		return cmp.Or(cmp.Compare(x.offset, y.offset), cmp.Compare(x.shown, y.shown))
 	})
-	for i, r := range l.records {
-		r.id = i
-	}
 }
 
 // fetched takes over what a fetch showed.
@@ -240,23 +239,43 @@ func (l *log) appendedOnly(operations []history.Operation) {
 // batchMax is how many offsets of one append event are looked at.
 const batchMax = 10_000
 
-// partition is the strip.
-func (l *log) partition() Partition {
+// partition is the strip, with room for so many records: those that say least are left out of a longer one.
+func (l *log) partition(room int) Partition {
 	p := Partition{Name: l.id.String(), Records: []Record{}, Cuts: l.cuts(), Drained: l.drained}
+	all := make([]Record, len(l.records))
+	dull := max(0, room) // how many may say no more than that all went well
+	for i := range all {
+		if all[i] = l.record(i); all[i].State != Read {
+			dull--
+		}
+	}
 	for i, r := range l.records {
-		out := Record{Offset: r.offset, Value: r.value, Writer: r.writer, State: r.state(), Gone: l.gone(r)}
-		if out.Gone {
-			out.State = Lost
+		if r.id = -1; len(p.Records) == room || all[i].State == Read && dull <= 0 {
+			continue
 		}
-		if twice := func(j int) bool { return j >= 0 && j < len(l.records) && l.records[j].offset == r.offset }; twice(i-1) || twice(i+1) {
-			out.State = Reused
+		if all[i].State == Read {
+			dull--
 		}
-		if r.corrupt {
-			out.State = Corrupt
-		}
-		p.Records = append(p.Records, out)
+		r.id = len(p.Records)
+		p.Records = append(p.Records, all[i])
 	}
 	return p
+}
+
+// record is the i-th record as the strip shows it.
+func (l *log) record(i int) Record {
+	r := l.records[i]
+	out := Record{Offset: r.offset, Value: cut(r.value, valueMax), Writer: r.writer, State: r.state(), Gone: l.gone(r)}
+	if out.Gone {
+		out.State = Lost
+	}
+	if twice := func(j int) bool { return j >= 0 && j < len(l.records) && l.records[j].offset == r.offset }; twice(i-1) || twice(i+1) {
+		out.State = Reused
+	}
+	if r.corrupt {
+		out.State = Corrupt
+	}
+	return out
 }
 
 // cuts finds the recoveries and truncations that took something.
@@ -300,7 +319,7 @@ func (l *log) runs(op *history.Operation) [][2]int {
 	var out [][2]int
 	add := func(offset int64, value string) {
 		r := l.byKey[key{offset, value}]
-		if r == nil {
+		if r == nil || r.id < 0 {
 			return
 		}
 		if n := len(out); n > 0 && out[n-1][1] == r.id-1 {

@@ -12,6 +12,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"trialog/checker/history"
 	"trialog/checker/oracle"
 )
 
@@ -188,6 +189,24 @@ func TestManyOperations(t *testing.T) {
 	b.eval("report.model.chooseRecord(0, 100)", nil)
 	b.settle()
 	require.Less(t, b.number("document.getElementsByTagName('*').length"), elementsMax)
+	b.quiet(file)
+}
+
+// A broker that hands out wild offsets does not hang its report.
+func TestWildOffsets(t *testing.T) {
+	b := startBrowser(t)
+	in := small(t)
+	for i := range in.History {
+		if op := &in.History[i]; len(op.Records) > 2 {
+			op.Records[2].Offset = history.MaxOffset
+		}
+	}
+	in.Verdict = oracle.Judge(oracle.Input{History: in.History})
+	file := written(t, in)
+	b.open(file, 1600, 900)
+	b.eval("report.model.chooseRecord(0, report.model.data.parts[0].records.length - 1)", nil)
+	b.settle()
+	require.Contains(t, b.text("document.getElementById('chosen').innerText"), ": e, ")
 	b.quiet(file)
 }
 

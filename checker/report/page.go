@@ -35,7 +35,7 @@ func Write(w io.Writer, in *Input) error {
 
 // pages are parsed when the first one is written: a program that writes none does no work for them.
 var pages = sync.OnceValue(func() *template.Template {
-	funcs := template.FuncMap{"seconds": seconds, "thousands": thousands, "asset": asset, "script": script, "style": style}
+	funcs := template.FuncMap{"seconds": seconds, "thousands": thousands, "together": together, "asset": asset, "script": script, "style": style}
 	return template.Must(template.New("pages").Funcs(funcs).ParseFS(assets, "assets/*.html"))
 })
 
@@ -71,6 +71,7 @@ type page struct {
 	Coverage []Fact
 	Lanes    int
 	Notes    []string
+	Empty    bool // nothing was run
 }
 
 // told is a story with its place in the data.
@@ -96,6 +97,7 @@ func view(in *Input, d *Data, data []byte) *page {
 	shown := *in
 	shown.Plan, shown.Properties = cut(in.Plan, textMax), cut(in.Properties, textMax)
 	p := &page{Input: &shown, Data: template.JS(data), Result: "unknown", Label: "Undecided", Sentence: sentence(in, d), Lanes: len(d.Procs)}
+	p.Empty = len(d.Ops) == 0 && len(d.Marks) == 0 && len(d.Output) == 0
 	for i := range d.Stories {
 		s := &d.Stories[i]
 		t := told{Story: *s, Index: i, Headline: s.headline(d), Lead: i == leadIndex(d.Stories)}
@@ -141,6 +143,9 @@ func (p *page) notes(d *Data) {
 	if d.OpsLeftOut > 0 {
 		add("%s were left out of this page; history.jsonl has all.", count(d.OpsLeftOut, "operation"))
 	}
+	if d.RecsLeftOut > 0 {
+		add("%s were left out of the logs, of those that were acknowledged and read; that looks like holes.", count(d.RecsLeftOut, "record"))
+	}
 	if d.LinesLeftOut > 0 {
 		add("%s of output were left out of this page; the files under out have all.", count(d.LinesLeftOut, "line"))
 	}
@@ -151,10 +156,8 @@ func (p *page) notes(d *Data) {
 		add("A process panicked: %s", s)
 	}
 	if p.Input.Verdict != nil {
-		for _, s := range p.Input.Verdict.Reasons {
-			if p.Input.Verdict.Result == oracle.Unknown {
-				add("Undecided: %s", s)
-			} else {
+		for i, s := range p.Input.Verdict.Reasons {
+			if i > 0 || p.Input.Verdict.Result != oracle.Unknown { // the sentence has the first
 				add("Besides: %s", s)
 			}
 		}
@@ -162,6 +165,18 @@ func (p *page) notes(d *Data) {
 			add("An assertion of the broker failed: %s", s)
 		}
 	}
+}
+
+// together keeps names like t-0 in one piece where a line ends.
+func together(text string) template.HTML {
+	words := strings.Split(text, " ")
+	for i, w := range words {
+		words[i] = template.HTMLEscapeString(w)
+		if strings.Contains(w, "-") && len(w) < 30 {
+			words[i] = `<span class="name">` + words[i] + `</span>`
+		}
+	}
+	return template.HTML(strings.Join(words, " "))
 }
 
 // RunRow is one run in the list that `trialog serve` shows.

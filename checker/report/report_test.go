@@ -235,6 +235,28 @@ func TestSizeIsBounded(t *testing.T) {
 	}
 }
 
+// A log that is too long keeps what is wrong in it.
+func TestRecordsAreBounded(t *testing.T) {
+	l := &log{byKey: map[key]*record{}, end: -1}
+	for i := range int64(100) {
+		r := l.show(i, fmt.Sprint(i), i)
+		r.acked, r.read = true, i%10 != 9
+	}
+	p := l.partition(20)
+	require.Len(t, p.Records, 20)
+	acked := 0
+	for i, r := range p.Records {
+		require.Equal(t, i, l.byKey[key{r.Offset, r.Value}].id)
+		if r.State == Acked {
+			acked++
+		}
+	}
+	require.Equal(t, 10, acked)
+	require.Equal(t, int64(99), p.Records[19].Offset)
+	require.Len(t, l.partition(100).Records, 100)
+	require.Len(t, l.partition(5).Records, 5, "even of what is wrong")
+}
+
 // What is left out is never what the verdict rests on.
 func TestWitnessesStay(t *testing.T) {
 	in := many(OperationsMax + 500)

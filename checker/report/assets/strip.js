@@ -4,13 +4,26 @@ const strips = (() => {
   const root = document.getElementById('strips');
   const worst = ['read', 'acked', 'unacked', 'reused', 'lost', 'corrupt'];
   const bad = ['lost', 'reused', 'corrupt'];
-  const sizes = [15, 12, 10, 8, 6, 5, 4, 3], heightMax = 300, gutter = 46, runsMax = 10;
+  const sizes = [15, 12, 10, 8, 6, 5, 4, 3], heightMax = 300, runsMax = 10;
 
+  const gapMax = 32; // a longer stretch without records is one empty place: offsets may be wild
+
+  // places of a log: an offset with its records, or an empty one. at tells the place of each record.
   const logs = data.parts.map((part, p) => {
-    const offsets = new Map();
-    part.records.forEach((r, i) => { const at = offsets.get(r.o); at ? at.push(i) : offsets.set(r.o, [i]); });
-    const first = part.records.length ? part.records[0].o : 0, last = part.records.length ? part.records[part.records.length - 1].o : -1;
-    return { part, p, offsets, first, count: last - first + 1, canvas: null };
+    const places = [], at = new Int32Array(part.records.length);
+    part.records.forEach((r, i) => {
+      const before = places[places.length - 1];
+      if (before && before.offset === r.o) {
+        before.records.push(i);
+      } else {
+        const missing = before ? r.o - before.offset - 1 : 0;
+        for (let k = 0; k < (missing > gapMax ? 1 : missing); k++) places.push({ offset: before.offset + 1 + k, records: [] });
+        places.push({ offset: r.o, records: [i] });
+      }
+      at[i] = places.length - 1;
+    });
+    const widest = places.length ? String(places[places.length - 1].offset).length : 0;
+    return { part, p, places, at, count: places.length, gutter: Math.max(46, Math.min(150, widest * 8 + 10)), canvas: null };
   });
 
   function states(log) {
@@ -58,7 +71,7 @@ const strips = (() => {
 
   // fit chooses the largest cells that keep the strip low.
   function fit(log) {
-    const room = Math.max(40, log.canvas.clientWidth - gutter - 2);
+    const room = Math.max(40, log.canvas.clientWidth - log.gutter - 2);
     for (const size of sizes) {
       const cols = Math.max(1, Math.floor(room / size)), rows = Math.ceil(log.count / cols);
       if (rows * size <= heightMax) return { size, cols, rows, each: 1 };
@@ -71,15 +84,15 @@ const strips = (() => {
   // worstOf a cell: the record to show for it; -1 if no offset of it has one.
   function worstOf(log, cell) {
     let best = -1;
-    for (let o = log.first + cell * log.fit.each; o < log.first + (cell + 1) * log.fit.each; o++) {
-      for (const i of log.offsets.get(o) || []) {
+    for (const place of log.places.slice(cell * log.fit.each, (cell + 1) * log.fit.each)) {
+      for (const i of place.records) {
         if (best < 0 || worst.indexOf(log.part.records[i].s) > worst.indexOf(log.part.records[best].s)) best = i;
       }
     }
     return best;
   }
-  const cellOf = (log, record) => Math.floor((log.part.records[record].o - log.first) / log.fit.each);
-  const place = (log, cell) => ({ x: gutter + (cell % log.fit.cols) * log.fit.size, y: 2 + Math.floor(cell / log.fit.cols) * log.fit.size });
+  const cellOf = (log, record) => Math.floor(log.at[record] / log.fit.each);
+  const place = (log, cell) => ({ x: log.gutter + (cell % log.fit.cols) * log.fit.size, y: 2 + Math.floor(cell / log.fit.cols) * log.fit.size });
 
   function drawCell(c, log, cell) {
     const i = worstOf(log, cell);
@@ -100,8 +113,7 @@ const strips = (() => {
   // drawCuts marks where a log came back shorter than it had been.
   function drawCuts(c, log) {
     for (const cut of log.part.cuts || []) {
-      const cell = Math.floor((cut.next - log.first) / log.fit.each);
-      if (cell < 0 || cell > log.count) continue;
+      const n = log.places.findIndex(p => p.offset >= cut.next), cell = Math.floor((n < 0 ? log.count : n) / log.fit.each);
       const { x, y } = place(log, cell);
       c.fillStyle = colours('chosen');
       c.fillRect(x - 1.5, y - 2, 2, log.fit.size + 3);
@@ -128,7 +140,7 @@ const strips = (() => {
       c.fillStyle = colours('soft');
       c.textAlign = 'right';
       const labels = Math.max(1, Math.ceil(14 / size));
-      for (let r = 0; r < rows; r += labels) c.fillText(log.first + r * cols * each, gutter - 6, 2 + (r + .5) * size);
+      for (let r = 0; r < rows; r += labels) c.fillText(log.places[r * cols * each].offset, log.gutter - 6, 2 + (r + .5) * size);
       drawCuts(c, log);
       const { op, part, record } = model.chosen;
       if (op >= 0 && data.ops[op].t === log.p) for (const [a, b] of (data.ops[op].r || []).slice(0, 40)) outline(c, log, cellOf(log, a), cellOf(log, b), 'accent', 1);
@@ -138,7 +150,7 @@ const strips = (() => {
 
   function recordAt(log, event) {
     const box = log.canvas.getBoundingClientRect(), { size, cols, each } = log.fit;
-    const col = Math.floor((event.clientX - box.left - gutter) / size), r = Math.floor((event.clientY - box.top - 2) / size);
+    const col = Math.floor((event.clientX - box.left - log.gutter) / size), r = Math.floor((event.clientY - box.top - 2) / size);
     if (col < 0 || col >= cols || r < 0) return -1;
     const cell = r * cols + col;
     return cell * each < log.count ? worstOf(log, cell) : -1;
@@ -158,7 +170,7 @@ const strips = (() => {
       if (!step) return;
       e.preventDefault();
       const now = model.chosen.part === log.p && model.chosen.record >= 0 ? model.chosen.record : -1;
-      const want = now < 0 ? 0 : Math.abs(step) === 1 ? now + step : log.part.records.findIndex(r => r.o >= log.part.records[now].o + step);
+      const want = now < 0 ? 0 : Math.abs(step) === 1 ? now + step : log.at.findIndex(place => place >= log.at[now] + step);
       if (want >= 0 && want < log.part.records.length) model.chooseRecord(log.p, want);
     });
   }
