@@ -8,7 +8,7 @@ ENGINE ?= auto
 # Packages whose transcripts and golden files `make rewrite` regenerates.
 GOLDEN = $(sort $(dir $(shell grep -rlE --include='*_test.go' 'flag.Bool."rewrite"|transcript[.]Run' core netsim checker cmd)))
 
-.PHONY: help build trial trial-wasm test test-clients test-report race repeat bench lint generate rewrite ci
+.PHONY: help build trial trial-wasm test test-clients test-report race hostile repeat bench lint generate rewrite ci
 
 help: ## list the targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "%-13s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -42,6 +42,9 @@ test-report: ## reports in a headless Chromium (needs chromium); TRIALOG_REPORT_
 
 race: ## the native tests under the race detector (needs a C compiler)
 	$(GO) test -race ./core/... ./netsim/... ./checker/...
+
+hostile: ## a client that sends nonsense beside one that checks; FOR=1m is how long, ten minutes by default
+	TRIALOG_HOSTILE_FOR=$(or $(FOR),10m) $(GO) test -count=1 -timeout 60m ./core/broker -run '^TestHostileClient$$' -v
 
 repeat: ## native guests, 20 times each on machines that differ, with every Go release that is installed
 	@mkdir -p bin

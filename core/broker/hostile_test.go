@@ -36,6 +36,9 @@ func TestHostileFrames(t *testing.T) {
 		log   string
 	}{
 		{"negative size", []byte{0xff, 0xff, 0xff, 0xff}, "frame of negative size -1"},
+		{"zero size", []byte{0, 0, 0, 0}, "frame of 0 bytes has no header"},
+		{"the largest size", []byte{0x7f, 0xff, 0xff, 0xff}, "frame of 2147483647 bytes"},
+		{"a TLS hello", []byte{0x16, 0x03, 0x01, 0x02, 0x00, 0x01, 0x00, 0x01, 0xfc, 0x03, 0x03}, "frame of 369295618 bytes"},
 		{"oversized", []byte{0x06, 0x40, 0, 1}, "frame of 104857601 bytes is over socket.request.max.bytes=104857600"},
 		{"HTTP", []byte("GET / HTTP/1.1\r\n\r\n"), "frame of 1195725856 bytes"},
 		{"no header", sized([]byte{0, 3, 0, 1}), "frame of 4 bytes has no header"},

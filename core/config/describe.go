@@ -25,7 +25,7 @@ type Synonym struct {
 type Described struct {
 	Definition *Definition
 	Value      string // in the unit of the setting's own name; "" when it is given nowhere
-	Absent     bool   // given nowhere, and no list: null in DescribeConfigs
+	Absent     bool   // given nowhere, and no list that may be empty: null in DescribeConfigs
 	Source     Source // of the strongest synonym
 	Synonyms   []Synonym
 }
@@ -51,6 +51,8 @@ func synonymsOf(d *Definition) []string {
 	return []string{d.Name}
 }
 
+var emptyList value
+
 // DescribeBroker lists all broker settings, sorted by name. A value is the setting's own, whatever its synonyms have.
 func (b *Broker) DescribeBroker() []Described {
 	r := &reader{layers: b.layers}
@@ -72,7 +74,7 @@ func (b *Broker) DescribeBroker() []Described {
 		if !ok {
 			value = d.Default
 		}
-		out.Value, out.Absent = value, !ok && d.Default == "" && d.Type != List
+		out.Value, out.Absent = value, !ok && d.Default == "" && !(d.Type == List && d.Validator.accepts(emptyList))
 		all = append(all, out)
 	}
 	return all

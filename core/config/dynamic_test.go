@@ -42,6 +42,7 @@ func TestWithDynamic(t *testing.T) {
 	assert.Empty(t, b.DescribeDefaults())
 	assert.True(t, find(b.DescribeBroker(), "broker.rack").Absent)
 	assert.False(t, find(b.DescribeBroker(), "controller.quorum.voters").Absent, "an empty list is a value")
+	assert.True(t, find(b.DescribeBroker(), "advertised.listeners").Absent, "where it may be empty")
 }
 
 func TestConnectionOverrides(t *testing.T) {

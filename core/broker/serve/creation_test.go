@@ -1,6 +1,8 @@
 package serve
 
 import (
+	"net"
+	"syscall"
 	"testing"
 
 	"github.com/stretchr/testify/require"
@@ -68,4 +70,31 @@ func TestLimitsPerAddress(t *testing.T) {
 	require.Error(t, err)
 	send(t, one, wire.KeyMetadata, 2)
 	require.EqualValues(t, 2, receive(t, one), "who is there stays")
+}
+
+// failing is a listener whose Accept fails some times, as without descriptors.
+type failing struct {
+	net.Listener
+	left int
+}
+
+func (f *failing) Accept() (net.Conn, error) {
+	if f.left > 0 {
+		f.left--
+		return nil, &net.OpError{Op: "accept", Err: syscall.EMFILE}
+	}
+	return f.Listener.Accept()
+}
+
+// W07: a listener that cannot accept for a while accepts again afterwards.
+func TestAcceptSurvives(t *testing.T) {
+	b := newBench(t, nil)
+	l, err := net.Listen("tcp", "127.0.0.1:0")
+	require.NoError(t, err)
+	b.Serve(&failing{Listener: l, left: 3}, "FAILING")
+	b.addr = l.Addr().String()
+	c := b.dial(t)
+	send(t, c, wire.KeyMetadata, 5)
+	require.EqualValues(t, 5, receive(t, c))
+	require.Contains(t, b.log.String(), "too many open files")
 }
