@@ -43,8 +43,8 @@ func TestKillNineLosesNothing(t *testing.T) {
 		at := acks.wait(ctx, moment)
 		time.Sleep(time.Duration(rng.Int64N(int64(3 * time.Millisecond)))) // somewhere inside the next requests
 		t.Logf("kill %d at %d acknowledged", n+1, at)
-		b.kill()
-		b.start()
+		b.Kill()
+		b.Restart()
 	}
 	acks.wait(ctx, killRecords)
 	require.NoError(t, ctx.Err(), "not all records were acknowledged in time: %d", acks.count)
