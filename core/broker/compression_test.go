@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"encoding/binary"
 	"fmt"
+	"runtime"
 	"strings"
 	"testing"
 	"time"
@@ -167,6 +168,71 @@ func TestCompressedTimes(t *testing.T) {
 		got := c.produce(-1, topic, 0, compressed(k, old))
 		require.Equal(t, kafka.ErrInvalidTimestamp, code(got))
 		require.EqualValues(t, 1, got.ErrorRecords[0].RelativeOffset)
+	}
+}
+
+// F12: the first record at or after a time, in the order of the log, inside batches too.
+func TestLookupInsideBatches(t *testing.T) {
+	in := start(t, t.TempDir())
+	c := in.dial()
+	for _, k := range append([]record.Codec{record.Uncompressed}, allCodecs...) {
+		for order, ms := range map[string][]int64{"in-order": {2, 4, 6, 8}, "mixed": {2, 8, 4, 6}} {
+			topic := k.String() + order
+			c.create(topic, 1)
+			b := compressed(k, batchOf(func(b *record.Builder) {
+				for _, t := range ms {
+					b.Append(t, nil, nil)
+				}
+			}))
+			require.Equal(t, kafka.ErrNone, code(c.produce(-1, topic, 0, b)))
+			for ts, want := range map[int64]int64{2: 0, 3: 1, 4: 1, 5: map[string]int64{"in-order": 2, "mixed": 1}[order], 9: -1} {
+				require.Equal(t, want, c.listOffset(topic, 0, ts).Offset, "%s at %d", topic, ts)
+			}
+		}
+	}
+}
+
+// W05: a bomb costs the process next to nothing, whether it is refused or, under a bound that lets it pass, stored and
+// searched: nothing holds it uncompressed.
+func TestBombsCostNoMemory(t *testing.T) {
+	bomb := batch(strings.Repeat("\x00", 60<<20))
+	payloads := map[record.Codec][]byte{}
+	for _, k := range allCodecs {
+		if k != record.Snappy { // it shrinks zeros to a twentieth only, over max.message.bytes
+			payloads[k] = compressed(k, bomb)
+		}
+	}
+	bomb = nil
+	for bound, want := range map[string]kafka.ErrorCode{"50000000": kafka.ErrMessageTooLarge, "100000000": kafka.ErrNone} {
+		in := start(t, t.TempDir(), "trialog.uncompressed.batch.max.bytes="+bound)
+		c := in.dial()
+		c.create("t", 1)
+		var before, after runtime.MemStats
+		runtime.ReadMemStats(&before)
+		for _, k := range allCodecs {
+			if payloads[k] == nil {
+				continue
+			}
+			require.Equal(t, want, code(c.produce(-1, "t", 0, payloads[k])), k)
+			require.Zero(t, c.listOffset("t", 0, time.Now().UnixMilli()+1_000_000).ErrorCode)
+		}
+		runtime.ReadMemStats(&after)
+		require.Less(t, after.TotalAlloc-before.TotalAlloc, uint64(30<<20))
+	}
+}
+
+// Consumers before Fetch 10 cannot read zstd; a topic that stores it tells them so, as Kafka.
+func TestZstdNeedsFetch10(t *testing.T) {
+	in := start(t, t.TempDir())
+	c := in.dial()
+	c.create("t", 1, "compression.type", "zstd")
+	require.Equal(t, kafka.ErrNone, code(c.produce(-1, "t", 0, batch("x"))))
+	for version, want := range map[int16]kafka.ErrorCode{4: kafka.ErrUnsupportedCompressionType, 9: kafka.ErrUnsupportedCompressionType, 10: kafka.ErrNone} {
+		req := fetchRequest("t", 0, 0)
+		req.Version = version
+		p := ask[*kmsg.FetchResponse](c, req).Topics[0].Partitions[0]
+		require.Equal(t, want, kafka.ErrorCode(p.ErrorCode), version)
+		require.Equal(t, want != kafka.ErrNone, len(p.RecordBatches) == 0)
 	}
 }
 

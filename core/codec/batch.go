@@ -1,10 +1,12 @@
 package codec
 
 import (
+	"errors"
 	"fmt"
 	"io"
 	"math"
 
+	"trialog/core/kafka"
 	"trialog/core/record"
 )
 
@@ -21,6 +23,25 @@ func Records(batch []byte, max int64) (record.Records, error) {
 		return record.Records{}, err
 	}
 	return record.NewRecordsOf(&h, content), nil
+}
+
+// FirstAt finds the first record of one whole batch of a log that has an offset of at least start and a timestamp (ms) of
+// at least ts. A compressed batch is decompressed in pieces, as far as needed and no further than max bytes. The error is
+// ErrTooLarge, or that the batch cannot be read.
+func FirstAt(batch []byte, max int64, start kafka.Offset, ts int64) (offset kafka.Offset, timestamp int64, found bool, err error) {
+	it := record.NewRecords(batch)
+	if !errors.Is(it.Err(), record.ErrCompressed) {
+		for it.Next() {
+			if r := it.Record(); r.Timestamp >= ts && r.Offset >= start {
+				return r.Offset, r.Timestamp, true, nil
+			}
+		}
+		return 0, 0, false, it.Err()
+	}
+	h := it.Header()
+	s := Open(h.Codec(), batch[record.HeaderSize:], max)
+	defer s.Close()
+	return h.FirstAt(s, s.Window(), start, ts)
 }
 
 // Decompress is all that payload decompresses to, in fresh memory. Errors are those of a Stream.

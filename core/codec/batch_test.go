@@ -64,6 +64,51 @@ func TestBatch(t *testing.T) {
 	require.ErrorIs(t, err, ErrTooLarge)
 }
 
+// TestFirstAt: the search by time agrees with a walk over all records, compressed or not, and reads no further.
+func TestFirstAt(t *testing.T) {
+	times := []int64{2, 8, 4, 6, -1, 20, 9}
+	var b record.Builder
+	b.Reset(nil)
+	for _, ms := range times {
+		b.Append(ms, nil, text(20_000))
+	}
+	plain := b.Finish()
+	record.SetBaseOffset(plain, 100)
+	for _, c := range append(codecs, record.Uncompressed) {
+		batch := plain
+		if c != record.Uncompressed {
+			batch = Compress(nil, plain, c, DefaultLevel(c))
+		}
+		for ts := int64(-2); ts < 22; ts++ {
+			for start := int64(98); start < 109; start++ {
+				wantOffset, wantTime, want := int64(0), int64(0), false
+				for _, r := range walk(t, batch) {
+					if !want && r.Timestamp >= ts && r.Offset >= start {
+						wantOffset, wantTime, want = r.Offset, r.Timestamp, true
+					}
+				}
+				offset, timestamp, found, err := FirstAt(batch, noLimit, start, ts)
+				require.NoError(t, err)
+				require.Equal(t, []any{wantOffset, wantTime, want}, []any{offset, timestamp, found}, "%s, %d from %d", c, ts, start)
+			}
+		}
+		if c == record.Uncompressed {
+			continue
+		}
+		_, _, found, err := FirstAt(batch, 100_000, 0, 6)
+		require.NoError(t, err)
+		require.True(t, found, "what follows the record does not matter")
+		_, _, _, err = FirstAt(batch, 100_000, 0, 20)
+		require.ErrorIs(t, err, ErrTooLarge)
+		record.SetLogAppendTime(batch, 50)
+		offset, timestamp, _, err := FirstAt(batch, noLimit, 103, 50)
+		require.NoError(t, err)
+		require.Equal(t, []int64{103, 50}, []int64{offset, timestamp})
+		_, _, _, err = FirstAt(batch[:len(batch)-1], noLimit, 103, 50)
+		require.Error(t, err)
+	}
+}
+
 // TestRecordsRefuses: what is wrong with a batch is said by the walk.
 func TestRecordsRefuses(t *testing.T) {
 	for name, b := range map[string][]byte{"nothing": nil, "cut": batchOf(1, 1)[:70], "codec 7": func() []byte {

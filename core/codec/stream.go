@@ -26,6 +26,8 @@ type Stream struct {
 	from  io.Reader
 	isBig bool
 
+	window [record.ScanWindow]byte
+
 	src    bytes.Reader // the payload; a stream keeps no byte of it after Close
 	whole  bytes.Reader // what was decompressed in one piece
 	gzip   gzipReader
@@ -113,6 +115,9 @@ func (s *Stream) wholeZstd(payload []byte) error {
 	s.from = &s.whole
 	return err
 }
+
+// Window is memory to scan the records through; it is the stream's, until Close.
+func (s *Stream) Window() []byte { return s.window[:] }
 
 // hold waits until this is the only stream with a large buffer.
 func (s *Stream) hold() {

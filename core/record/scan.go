@@ -32,11 +32,14 @@ func (p *Produced) scan(s *scanner) error {
 	p.MinTimestamp, p.MaxTimestamp = kafka.NoTimestamp, kafka.NoTimestamp
 	p.Oldest, p.Newest, p.Keyless = -1, -1, -1
 	for i := range p.Count {
-		delta, hasKey := s.record(i)
+		timestamp, delta, hasKey := s.record()
+		if delta != int64(i) {
+			s.fail(fmt.Sprintf("offset delta %d", delta))
+		}
 		if s.bad != "" {
 			return s.fault(i, p.Count)
 		}
-		ms := p.BaseTimestamp + delta
+		ms := p.BaseTimestamp + timestamp
 		if ms > p.MaxTimestamp {
 			p.MaxTimestamp, p.Newest = ms, i
 		}
@@ -53,6 +56,32 @@ func (p *Produced) scan(s *scanner) error {
 		return s.fault(p.Count, p.Count)
 	}
 	return s.err
+}
+
+// FirstAt finds the first record with an offset of at least start and a timestamp (ms) of at least ts in a compressed
+// batch of a log, whose records r decompresses and window is for as in Scan. It reads no further than there. Errors are
+// those of Scan; offset deltas need only increase.
+func (h *Header) FirstAt(r io.Reader, window []byte, start kafka.Offset, ts int64) (offset kafka.Offset, timestamp int64, found bool, err error) {
+	s := scanner{src: r, buf: window}
+	last := int64(-1)
+	for i := range h.Count {
+		timestamp, delta, _ := s.record()
+		if delta <= last || delta > int64(h.LastOffsetDelta) {
+			s.fail(fmt.Sprintf("offset delta %d after %d", delta, last))
+		}
+		if s.bad != "" {
+			return 0, 0, false, s.fault(i, h.Count)
+		}
+		last = delta
+		ms := h.BaseTimestamp + timestamp
+		if h.IsLogAppendTime() {
+			ms = h.MaxTimestamp
+		}
+		if offset := h.BaseOffset + delta; ms >= ts && offset >= start {
+			return offset, ms, true, nil
+		}
+	}
+	return 0, 0, false, s.err
 }
 
 // scanner reads a stream through a window; like cursor, it is bad from the first thing that does not fit.
@@ -166,8 +195,8 @@ func (s *scanner) bytes() bool {
 	return true
 }
 
-// record passes over one record, which is to have this offset delta.
-func (s *scanner) record(delta int32) (timestamp int64, hasKey bool) {
+// record passes over one record.
+func (s *scanner) record() (timestamp, delta int64, hasKey bool) {
 	s.left = math.MaxInt64
 	size := s.varint()
 	if size < 0 {
@@ -176,9 +205,7 @@ func (s *scanner) record(delta int32) (timestamp int64, hasKey bool) {
 	s.left = size
 	s.skip(1) // attributes of a record have no meaning yet
 	timestamp = s.varlong()
-	if d := s.varint(); d != int64(delta) {
-		s.fail(fmt.Sprintf("offset delta %d", d))
-	}
+	delta = s.varint()
 	hasKey = s.bytes()
 	s.bytes()
 	headers := s.varint()
@@ -194,5 +221,5 @@ func (s *scanner) record(delta int32) (timestamp int64, hasKey bool) {
 	if s.left != 0 {
 		s.fail("bytes after the headers of a record")
 	}
-	return timestamp, hasKey
+	return timestamp, delta, hasKey
 }

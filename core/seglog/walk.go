@@ -241,20 +241,18 @@ func (l *Log) findFrom(from, maxOffset kafka.Offset, ts int64) (Found, error) {
 	return found, err
 }
 
-// searchMax bounds what a compressed batch is decompressed to in a search by time: what a request may carry. The default
-// of trialog.uncompressed.batch.max.bytes is the same; a larger batch answers with its first offset.
+// searchMax bounds what a compressed batch is decompressed to in a search by time, which nothing holds in memory. The
+// default of trialog.uncompressed.batch.max.bytes is the same; a larger batch answers with its first offset.
 const searchMax = 100 << 20
 
 // firstAt is the first record of a batch at or after ts, and not below start. Of a batch that cannot be read it is the
 // first record that the batch may hold, so that a consumer that seeks there misses nothing.
 func firstAt(h *record.Header, batch []byte, start kafka.Offset, ts int64) Found {
-	it, err := codec.Records(batch, searchMax)
-	for err == nil && it.Next() {
-		if r := it.Record(); r.Timestamp >= ts && r.Offset >= start {
-			return Found{Offset: r.Offset, Timestamp: r.Timestamp, Epoch: h.LeaderEpoch}
-		}
-	}
-	if err == nil && it.Err() == nil {
+	offset, timestamp, found, err := codec.FirstAt(batch, searchMax, start, ts)
+	switch {
+	case found:
+		return Found{Offset: offset, Timestamp: timestamp, Epoch: h.LeaderEpoch}
+	case err == nil:
 		return notFound
 	}
 	return Found{Offset: max(h.BaseOffset, start), Timestamp: h.MaxTimestamp, Epoch: h.LeaderEpoch}

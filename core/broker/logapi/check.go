@@ -35,9 +35,8 @@ type checker struct {
 	version  int16 // of the Produce request
 	now      kafka.Now
 
-	window [record.ScanWindow]byte
-	tee    tee
-	out    []byte // a batch that was compressed anew; its memory is used again
+	tee tee
+	out []byte // a batch that was compressed anew; its memory is used again
 }
 
 var checkers = sync.Pool{New: func() any { return new(checker) }}
@@ -132,7 +131,7 @@ func (c *checker) records(p *record.Produced, payload []byte, w *codec.Writer) r
 		return refusal{}
 	}
 	c.tee = tee{from: codec.Open(p.Codec(), payload, c.settings.UncompressedMaxBytes), to: w}
-	err := p.Scan(&c.tee, c.window[:])
+	err := p.Scan(&c.tee, c.tee.from.Window())
 	c.tee.from.Close()
 	c.tee = tee{}
 	var fault *record.Error

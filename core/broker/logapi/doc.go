@@ -48,3 +48,6 @@ func nsOfMs(ms int32) int64 { return int64(ms) * 1e6 }
 
 // fetchByID is the first Fetch version that names topics by id (KIP-516).
 const fetchByID = 13
+
+// fetchZstd is the first Fetch version whose consumers read zstd (KIP-110).
+const fetchZstd = 10

@@ -183,6 +183,8 @@ func (fa *fetchAnswer) check(topic *partition.Topic, p *partition.Partition, w *
 		return kafka.ErrUnknownTopicOrPartition
 	case fa.reader >= 0:
 		return kafka.ErrNotLeaderOrFollower // no such replica is assigned
+	case fa.req.Version < fetchZstd && p.Settings().CompressionType == "zstd":
+		return kafka.ErrUnsupportedCompressionType // the topic stores what such a consumer cannot read
 	}
 	return p.CheckEpoch(w.LeaderEpoch)
 }
