@@ -41,6 +41,7 @@
 //
 //  1. go run ./netsim/guest/guestbuild -engine native with that release names the first declaration that has changed.
 //  2. Read the change in GOROOT/src, adapt the edit in netsim/guest/native.go, and repeat until it builds.
-//  3. go test ./netsim/guest -rewrite records the hashes of the release; add the old ones behind them where both work.
-//  4. go test ./netsim/... with that release runs the conformance programs and the repeat suite.
+//  3. go test ./netsim/guest -rewrite puts the hashes of the release before those of others, which stay while they work.
+//  4. make repeat runs the repeat suite with it, and with every other release that go has fetched (GOTOOLCHAIN=go1.27.0
+//     go version); then go test ./netsim/... with it.
 package native

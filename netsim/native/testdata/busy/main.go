@@ -47,7 +47,7 @@ func main() {
 		fmt.Println("turn", i, turns.Load())
 		runtime.Gosched()
 	}
-	time.Sleep(time.Millisecond)
+	time.Sleep(200 * time.Microsecond)
 	fmt.Println("slept", turns.Load())
 	stop.Store(true)
 }
