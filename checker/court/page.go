@@ -43,6 +43,19 @@ func (r *Run) WriteReport() error {
 
 // Report is the run as one HTML file, see checker/report.
 func (r *Run) Report() ([]byte, error) {
+	in, err := r.reportInput()
+	if err != nil {
+		return nil, err
+	}
+	var b bytes.Buffer
+	if err := report.Write(&b, in); err != nil {
+		return nil, fmt.Errorf("court: %w", err)
+	}
+	return b.Bytes(), nil
+}
+
+// reportInput is what the report is made from.
+func (r *Run) reportInput() (*report.Input, error) {
 	ops, err := history.Read(bytes.NewReader(r.History))
 	if err != nil {
 		return nil, fmt.Errorf("court: %s: %w", filepath.Join(r.Dir, "history.jsonl"), err)
@@ -69,11 +82,7 @@ func (r *Run) Report() ([]byte, error) {
 			in.Clients[client.Name] = client.Role
 		}
 	}
-	var b bytes.Buffer
-	if err := report.Write(&b, in); err != nil {
-		return nil, fmt.Errorf("court: %w", err)
-	}
-	return b.Bytes(), nil
+	return in, nil
 }
 
 // facts are the rows of the identity table.

@@ -218,6 +218,8 @@ func TestCorpusOpens(t *testing.T) {
 	for _, name := range append(names, "empty") {
 		file := written(t, inputs[name])
 		b.open(file, 1200, 800)
+		b.eval("for (const s of document.querySelectorAll('.step, .bad button, #list button')) s.click()", nil)
+		b.settle()
 		b.quiet(file)
 	}
 }
