@@ -27,6 +27,14 @@ func (f *file) Close(*kernel.Proc) {
 	f.fs.release(f.node)
 }
 
+// SetAppend is O_APPEND by fcntl(2).
+func (f *file) SetAppend(on bool) {
+	f.flags &^= kernel.OpenAppend
+	if on {
+		f.flags |= kernel.OpenAppend
+	}
+}
+
 func (f *file) Read(p *kernel.Proc, dst []byte) (int, kernel.Errno) {
 	n, e := f.Pread(p, dst, f.pos)
 	f.pos += int64(n)

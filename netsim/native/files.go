@@ -30,6 +30,17 @@ func (g *guest) dir(fd int) *openDir {
 	return nil
 }
 
+// dirOf is dir, or the error of a call that needs one.
+func (g *guest) dirOf(fd int) (*openDir, kernel.Errno) {
+	if d := g.dir(fd); d != nil {
+		return d, kernel.OK
+	}
+	if g.p.File(fd) == nil {
+		return nil, kernel.EBADF
+	}
+	return nil, kernel.ENOTDIR
+}
+
 // out is room in the buffer for a result of at most n bytes.
 func (g *guest) out(n uint64) []byte { return g.buf[:min(n, page.SimBufferSize)] }
 
@@ -85,6 +96,7 @@ func (g *guest) close(fd int) kernel.Errno {
 	}
 	g.unwatch(fd)
 	if uint(fd) < page.SimFDMax {
+		g.Flags[fd] = 0
 		for _, s := range []*page.SimFDSet{&g.Files, &g.Streams, &g.Sinks, &g.Blocking} {
 			unset(s, fd)
 		}
@@ -92,8 +104,13 @@ func (g *guest) close(fd int) kernel.Errno {
 	return g.p.Close(fd)
 }
 
+// lseek of a directory chooses the entry to go on with; one at the start sees the directory as it has become.
 func lseek(g *guest, a *[6]uint64) (uint64, kernel.Errno) {
-	return result(g.p.Seek(fdOf(a[0]), int64(a[1]), fdOf(a[2])))
+	at, e := g.p.Seek(fdOf(a[0]), int64(a[1]), fdOf(a[2]))
+	if d := g.dir(fdOf(a[0])); d != nil && e == kernel.OK {
+		d.next = int(min(at, int64(len(d.list))))
+	}
+	return result(at, e)
 }
 
 func fsync(g *guest, a *[6]uint64) (uint64, kernel.Errno) { return 0, g.p.Sync(fdOf(a[0])) }
@@ -171,20 +188,38 @@ func (g *guest) putStat(st kernel.Stat, e kernel.Errno) kernel.Errno {
 	return kernel.OK
 }
 
-// resolve makes an absolute path of one relative to a directory.
+// pathMax is where a path begins to be too long, as in Linux; no longer one is copied.
+const pathMax = 4096
+
+// resolve makes an absolute path of one relative to a directory. A slash at its end says that it is a directory.
 func (g *guest) resolve(at uint64, rel string) (string, kernel.Errno) {
+	name := rel
 	switch {
 	case rel == "":
 		return "", kernel.ENOENT
+	case len(rel) >= pathMax:
+		return "", kernel.ENAMETOOLONG
 	case strings.HasPrefix(rel, "/"):
-		return path.Clean(rel), kernel.OK
 	case fdOf(at) == unix.AT_FDCWD:
-		return path.Join("/", rel), kernel.OK
+		name = g.cwd + "/" + rel
+	default:
+		d, e := g.dirOf(fdOf(at))
+		if e != kernel.OK {
+			return "", e
+		}
+		name = d.path + "/" + rel
 	}
-	if d := g.dir(fdOf(at)); d != nil {
-		return path.Join(d.path, rel), kernel.OK
+	name = path.Clean(name)
+	if strings.HasSuffix(rel, "/") && g.kind(name) == kernel.KindRegular {
+		return "", kernel.ENOTDIR
 	}
-	return "", kernel.EBADF
+	return name, kernel.OK
+}
+
+// kind is what there is at a path, 0 if nothing. It is no system call.
+func (g *guest) kind(name string) kernel.FileKind {
+	st, _ := g.p.Host.FS.Stat(g.p, name)
+	return st.Kind
 }
 
 // first and second are the operands that were copied in.
@@ -203,6 +238,10 @@ func openat(g *guest, a *[6]uint64) (uint64, kernel.Errno) {
 		return 0, e
 	}
 	flags, fl := int(a[2]), kernel.OpenRead
+	if flags&unix.O_DSYNC != 0 { // of which O_SYNC is more
+		g.sayOnce(g.Num, "O_SYNC is not served: EINVAL")
+		return 0, kernel.EINVAL
+	}
 	switch flags & unix.O_ACCMODE {
 	case unix.O_WRONLY:
 		fl = kernel.OpenWrite
@@ -227,19 +266,16 @@ func openat(g *guest, a *[6]uint64) (uint64, kernel.Errno) {
 	if g.p.File(fd).Kind() == kernel.KindDirectory {
 		g.dirs = append(g.dirs, openDir{fd: fd, path: name})
 	}
-	g.opened(&g.Files, fd, 0)
+	g.opened(&g.Files, fd, uint16(flags&(unix.O_ACCMODE|unix.O_APPEND)), 0)
 	return uint64(fd), kernel.OK
 }
 
 // getdents lays out struct linux_dirent64, as many as fit.
 func getdents(g *guest, a *[6]uint64) (uint64, kernel.Errno) {
 	fd := fdOf(a[0])
-	d := g.dir(fd)
-	if d == nil {
-		if g.p.File(fd) == nil {
-			return 0, kernel.EBADF
-		}
-		return 0, kernel.ENOTDIR
+	d, e := g.dirOf(fd)
+	if e != kernel.OK {
+		return 0, e
 	}
 	if d.next == 0 {
 		list, e := g.p.Entries(fd)
@@ -271,15 +307,27 @@ func getdents(g *guest, a *[6]uint64) (uint64, kernel.Errno) {
 	return uint64(used), kernel.OK
 }
 
-// fcntl is what the guest does not answer itself: F_GETFL and F_SETFL.
+// appender is a file whose writes may be told to go to its end.
+type appender interface{ SetAppend(on bool) }
+
+// fcntl is what the guest does not answer itself: F_GETFL, and F_SETFL that leaves O_APPEND as it is.
 func fcntl(g *guest, a *[6]uint64) (uint64, kernel.Errno) {
-	if g.p.File(fdOf(a[0])) == nil {
+	fd := fdOf(a[0])
+	f := g.p.File(fd)
+	if f == nil {
 		return 0, kernel.EBADF
 	}
 	switch a[1] {
 	case unix.F_GETFD, unix.F_SETFD, unix.F_SETLK, unix.F_SETLKW, unix.F_GETLK, unix.F_OFD_SETLK:
 		return 0, kernel.OK
+	case unix.F_SETFL:
+		if f, ok := f.(appender); ok {
+			f.SetAppend(a[2]&unix.O_APPEND != 0)
+		}
+		g.Flags[fd] = g.Flags[fd]&^unix.O_APPEND | uint16(a[2]&unix.O_APPEND)
+		return 0, kernel.OK
 	}
+	g.sayOnce(g.Num, "command %d of fcntl is not served: EINVAL", a[1])
 	return 0, kernel.EINVAL
 }
 
@@ -323,14 +371,19 @@ func rename(g *guest, _ *[6]uint64) (uint64, kernel.Errno) {
 }
 
 func renameat(g *guest, a *[6]uint64) (uint64, kernel.Errno) {
-	if a[4] != 0 { // flags of renameat2
+	if g.Num == unix.SYS_RENAMEAT2 && a[4] != 0 {
 		return 0, kernel.EINVAL
 	}
 	to, e := g.resolve(a[2], g.second())
 	if e != kernel.OK {
 		return 0, e
 	}
-	return g.onPath(a[0], func(from string) kernel.Errno { return g.p.Rename(from, to) })
+	return g.onPath(a[0], func(from string) kernel.Errno {
+		if strings.HasSuffix(g.second(), "/") && g.kind(from) == kernel.KindRegular {
+			return kernel.ENOTDIR
+		}
+		return g.p.Rename(from, to)
+	})
 }
 
 func utimensat(g *guest, a *[6]uint64) (uint64, kernel.Errno) {
@@ -367,17 +420,39 @@ func readlinkat(g *guest, a *[6]uint64) (uint64, kernel.Errno) {
 	})
 }
 
-func faccessat(g *guest, a *[6]uint64) (uint64, kernel.Errno) {
-	return g.onPath(a[0], func(name string) kernel.Errno {
-		_, e := g.p.Stat(name)
-		return e
-	})
+func faccessat(g *guest, a *[6]uint64) (uint64, kernel.Errno) { return g.onPath(a[0], g.exists) }
+
+func (g *guest) exists(name string) kernel.Errno {
+	_, e := g.p.Stat(name)
+	return e
 }
 
 func getcwd(g *guest, a *[6]uint64) (uint64, kernel.Errno) {
-	if a[1] < 2 {
+	if a[1] < uint64(len(g.cwd)+1) {
 		return 0, erange
 	}
-	g.Out = uint32(copy(g.buf, "/\x00"))
-	return 2, kernel.OK
+	g.Out = uint32(copy(g.buf, g.cwd+"\x00"))
+	return uint64(g.Out), kernel.OK
+}
+
+func chdir(g *guest, _ *[6]uint64) (uint64, kernel.Errno) {
+	return g.onPath(cwd, func(name string) kernel.Errno {
+		st, e := g.p.Stat(name)
+		switch {
+		case e != kernel.OK:
+			return e
+		case st.Kind != kernel.KindDirectory:
+			return kernel.ENOTDIR
+		}
+		g.cwd = name
+		return kernel.OK
+	})
+}
+
+func fchdir(g *guest, a *[6]uint64) (uint64, kernel.Errno) {
+	d, e := g.dirOf(fdOf(a[0]))
+	if e == kernel.OK {
+		g.cwd = d.path
+	}
+	return 0, e
 }

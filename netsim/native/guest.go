@@ -27,6 +27,7 @@ type guest struct {
 	running bool
 	began   bool // its first call was served
 
+	cwd     string
 	dirs    []openDir
 	watched []watch // the epoll set, in the order of registration
 	subs    []kernel.Poll
@@ -69,7 +70,7 @@ func (g *guest) start(pr *Program, args, env []string) error {
 		return fmt.Errorf("native: start %s: %w", pr.f.Name(), err)
 	}
 	g.running = true
-	g.refused = map[uint64]bool{}
+	g.refused, g.cwd = map[uint64]bool{}, "/"
 	g.scratch = make([]byte, peekMax)
 	for _, x := range limits {
 		l := unix.Rlimit{Cur: x.bytes, Max: x.bytes}
@@ -113,13 +114,11 @@ func (g *guest) inherit() {
 		switch f := g.p.File(fd); {
 		case f == nil:
 		case kernel.IsSink(f):
-			set(&g.Sinks, fd)
-			set(&g.Blocking, fd)
+			g.opened(&g.Sinks, fd, unix.O_WRONLY, 0)
 		case f.Kind() == kernel.KindChar:
-			set(&g.Streams, fd)
+			g.opened(&g.Streams, fd, unix.O_RDONLY, unix.O_NONBLOCK)
 		case f.Kind() == kernel.KindDirectory:
-			set(&g.Files, fd)
-			set(&g.Blocking, fd)
+			g.opened(&g.Files, fd, unix.O_RDONLY, 0)
 		}
 	}
 }
@@ -128,9 +127,11 @@ func set(s *page.SimFDSet, fd int)     { s[fd/64] |= 1 << (fd % 64) }
 func unset(s *page.SimFDSet, fd int)   { s[fd/64] &^= 1 << (fd % 64) }
 func in(s *page.SimFDSet, fd int) bool { return uint(fd) < page.SimFDMax && s[fd/64]>>(fd%64)&1 != 0 }
 
-// opened describes a new descriptor. O_NONBLOCK, SOCK_NONBLOCK and the flag of pipe2 are one bit.
-func (g *guest) opened(kind *page.SimFDSet, fd int, flags uint64) {
+// opened describes a new descriptor: how it may be used, and whether calls on it wait (O_NONBLOCK, SOCK_NONBLOCK and the
+// flag of pipe2 are one bit).
+func (g *guest) opened(kind *page.SimFDSet, fd int, use uint16, flags uint64) {
 	set(kind, fd)
+	g.Flags[fd] = use
 	if flags&unix.O_NONBLOCK == 0 {
 		set(&g.Blocking, fd)
 	}

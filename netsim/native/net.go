@@ -8,6 +8,7 @@ import (
 	"golang.org/x/sys/unix"
 
 	"trialog/netsim/kernel"
+	"trialog/netsim/native/page"
 )
 
 const addrSize = 16 // struct sockaddr_in
@@ -41,7 +42,7 @@ func socket(g *guest, a *[6]uint64) (uint64, kernel.Errno) {
 	}
 	fd, e := g.p.Socket()
 	if e == kernel.OK {
-		g.opened(&g.Streams, fd, a[1])
+		g.opened(&g.Streams, fd, unix.O_RDWR|page.SimSocket, a[1])
 	}
 	return result(fd, e)
 }
@@ -85,7 +86,7 @@ func accept(g *guest, a *[6]uint64) (uint64, kernel.Errno) {
 	if g.Num == unix.SYS_ACCEPT {
 		flags = 0
 	}
-	g.opened(&g.Streams, fd, flags)
+	g.opened(&g.Streams, fd, unix.O_RDWR|page.SimSocket, flags)
 	if s, ok := g.p.File(fd).(kernel.Socket); ok {
 		g.putAddress(s.RemoteAddr())
 	}
@@ -99,6 +100,9 @@ func shutdown(g *guest, a *[6]uint64) (uint64, kernel.Errno) {
 		how = kernel.Readable
 	case unix.SHUT_WR:
 		how = kernel.Writable
+	case unix.SHUT_RDWR:
+	default:
+		return 0, kernel.EINVAL
 	}
 	return 0, g.p.Shutdown(fdOf(a[0]), how)
 }
@@ -117,37 +121,76 @@ func (g *guest) sockAddr(a *[6]uint64, remote bool) (uint64, kernel.Errno) {
 	return 0, e
 }
 
+// onSocket is EBADF or ENOTSOCK for what is no socket.
+func (g *guest) onSocket(fd int) kernel.Errno {
+	f := g.p.File(fd)
+	if f == nil {
+		return kernel.EBADF
+	}
+	if _, ok := f.(kernel.Socket); !ok {
+		return kernel.ENOTSOCK
+	}
+	return kernel.OK
+}
+
 // setsockopt agrees to what no program can observe here. SO_LINGER can be observed, and is refused.
 func setsockopt(g *guest, a *[6]uint64) (uint64, kernel.Errno) {
-	s, ok := g.p.File(fdOf(a[0])).(kernel.Socket)
-	switch {
-	case g.p.File(fdOf(a[0])) == nil:
-		return 0, kernel.EBADF
-	case !ok || s == nil:
-		return 0, kernel.ENOTSOCK
-	case a[1] == unix.SOL_SOCKET && a[2] == unix.SO_LINGER:
-		return 0, enoprotoopt
+	e := g.onSocket(fdOf(a[0]))
+	if e == kernel.OK && a[1] == unix.SOL_SOCKET && a[2] == unix.SO_LINGER {
+		e = enoprotoopt
 	}
-	return 0, kernel.OK
+	return 0, e
 }
 
 func getsockopt(g *guest, a *[6]uint64) (uint64, kernel.Errno) {
-	if a[1] != unix.SOL_SOCKET || a[2] != unix.SO_ERROR && a[2] != unix.SO_TYPE {
+	fd, v := fdOf(a[0]), uint32(0)
+	if e := g.onSocket(fd); e != kernel.OK {
+		return 0, e
+	}
+	if a[1] != unix.SOL_SOCKET {
 		return 0, enoprotoopt
 	}
-	v := uint32(unix.SOCK_STREAM)
-	if a[2] == unix.SO_ERROR {
-		e := g.p.SocketError(fdOf(a[0]))
-		if e == kernel.EBADF || e == kernel.ENOTSOCK {
-			return 0, e
+	switch a[2] {
+	case unix.SO_ERROR:
+		if e := g.p.SocketError(fd); e != kernel.EINPROGRESS { // for which Linux has no error to report yet
+			v = uint32(e)
 		}
-		if v = uint32(e); e == kernel.EINPROGRESS { // Linux has no error to report yet
-			v = 0
-		}
+	case unix.SO_TYPE:
+		v = unix.SOCK_STREAM
+	case unix.SO_DOMAIN:
+		v = unix.AF_INET
+	case unix.SO_PROTOCOL:
+		v = unix.IPPROTO_TCP
+	default:
+		return 0, enoprotoopt
 	}
 	le.PutUint32(g.buf, v)
 	g.Out = 4
 	return 0, kernel.OK
+}
+
+// recv and send are read and write with flags. One that is not known could mean that bytes stay where they are.
+func recv(g *guest, a *[6]uint64) (uint64, kernel.Errno) {
+	if e := g.transfer(a); e != kernel.OK {
+		return 0, e
+	}
+	return read(g, a)
+}
+
+func send(g *guest, a *[6]uint64) (uint64, kernel.Errno) {
+	if e := g.transfer(a); e != kernel.OK {
+		return 0, e
+	}
+	return write(g, a)
+}
+
+func (g *guest) transfer(a *[6]uint64) kernel.Errno {
+	e := g.onSocket(fdOf(a[0]))
+	if e == kernel.OK && a[3]&^(unix.MSG_DONTWAIT|unix.MSG_NOSIGNAL) != 0 {
+		g.sayOnce(g.Num, "%s with flags %#x is not served: EOPNOTSUPP", callName(g.Num), a[3])
+		e = eopnotsupp
+	}
+	return e
 }
 
 func pipe(g *guest, a *[6]uint64) (uint64, kernel.Errno) {
@@ -159,8 +202,8 @@ func pipe(g *guest, a *[6]uint64) (uint64, kernel.Errno) {
 	if g.Num == unix.SYS_PIPE {
 		flags = 0
 	}
-	g.opened(&g.Streams, r, flags)
-	g.opened(&g.Streams, w, flags)
+	g.opened(&g.Streams, r, unix.O_RDONLY, flags)
+	g.opened(&g.Streams, w, unix.O_WRONLY, flags)
 	le.PutUint32(g.buf, uint32(r))
 	le.PutUint32(g.buf[4:], uint32(w))
 	g.Out = 8

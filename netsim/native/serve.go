@@ -80,7 +80,7 @@ func (g *guest) wait(nr uint64, fd int) bool {
 	if nr == unix.SYS_WRITE || nr == unix.SYS_SENDTO {
 		mode = kernel.Writable
 	}
-	if !in(&g.Blocking, fd) {
+	if now := (nr == unix.SYS_SENDTO || nr == unix.SYS_RECVFROM) && g.Args[3]&unix.MSG_DONTWAIT != 0; now || !in(&g.Blocking, fd) {
 		g.arm(fd, mode)
 		return false
 	}
@@ -91,18 +91,19 @@ func (g *guest) wait(nr uint64, fd int) bool {
 // handlers by number. What is absent is refused.
 var handlers = [512]handler{
 	unix.SYS_READ: read, unix.SYS_WRITE: write, unix.SYS_PREAD64: pread, unix.SYS_PWRITE64: pwrite,
-	unix.SYS_RECVFROM: read, unix.SYS_SENDTO: write,
+	unix.SYS_RECVFROM: recv, unix.SYS_SENDTO: send,
 	unix.SYS_CLOSE: closeFD, unix.SYS_LSEEK: lseek, unix.SYS_FSYNC: fsync, unix.SYS_FDATASYNC: fsync,
 	unix.SYS_FTRUNCATE: ftruncate, unix.SYS_TRUNCATE: truncate, unix.SYS_FSTAT: fstat, unix.SYS_GETDENTS64: getdents,
-	unix.SYS_FCNTL: fcntl, unix.SYS_IOCTL: ioctl, unix.SYS_FLOCK: agree, unix.SYS_FADVISE64: agree,
-	unix.SYS_FCHMOD: agree, unix.SYS_FCHOWN: agree, unix.SYS_FCHMODAT: agree, unix.SYS_FCHOWNAT: agree,
-	unix.SYS_CHMOD: agree, unix.SYS_CHOWN: agree, unix.SYS_UMASK: agree,
+	unix.SYS_FCNTL: fcntl, unix.SYS_IOCTL: ioctl, unix.SYS_FLOCK: agreeOnFile, unix.SYS_FADVISE64: agreeOnFile,
+	unix.SYS_FCHMOD: agreeOnFile, unix.SYS_FCHOWN: agreeOnFile, unix.SYS_FCHMODAT: agreeAt, unix.SYS_FCHOWNAT: agreeAt,
+	unix.SYS_CHMOD: agreeOnPath, unix.SYS_CHOWN: agreeOnPath, unix.SYS_LCHOWN: agreeOnPath, unix.SYS_UMASK: agree,
 
 	unix.SYS_OPENAT: openat, unix.SYS_OPEN: open, unix.SYS_NEWFSTATAT: fstatat, unix.SYS_STAT: stat, unix.SYS_LSTAT: stat,
 	unix.SYS_MKDIRAT: mkdirat, unix.SYS_MKDIR: mkdir, unix.SYS_UNLINKAT: unlinkat, unix.SYS_UNLINK: unlink, unix.SYS_RMDIR: rmdir,
 	unix.SYS_RENAMEAT: renameat, unix.SYS_RENAMEAT2: renameat, unix.SYS_RENAME: rename, unix.SYS_UTIMENSAT: utimensat,
 	unix.SYS_READLINKAT: readlinkat, unix.SYS_FACCESSAT: faccessat, unix.SYS_FACCESSAT2: faccessat,
-	unix.SYS_GETCWD: getcwd, unix.SYS_LINKAT: unsupported, unix.SYS_SYMLINKAT: unsupported, unix.SYS_LINK: unsupported, unix.SYS_SYMLINK: unsupported,
+	unix.SYS_GETCWD: getcwd, unix.SYS_CHDIR: chdir, unix.SYS_FCHDIR: fchdir,
+	unix.SYS_LINKAT: unsupported, unix.SYS_SYMLINKAT: unsupported, unix.SYS_LINK: unsupported, unix.SYS_SYMLINK: unsupported,
 
 	unix.SYS_SOCKET: socket, unix.SYS_BIND: bind, unix.SYS_LISTEN: listen, unix.SYS_CONNECT: connect,
 	unix.SYS_ACCEPT: accept, unix.SYS_ACCEPT4: accept, unix.SYS_SHUTDOWN: shutdown,
@@ -127,8 +128,20 @@ func constant(v uint64) handler {
 	return func(*guest, *[6]uint64) (uint64, kernel.Errno) { return v, kernel.OK }
 }
 
-// agree does nothing and succeeds: the simulated disk has no modes, owners and locks, a host has one process.
+// agree does nothing and succeeds: the simulated disk has no modes, owners and locks, a host has one process. The others
+// do so for what is there.
 func agree(*guest, *[6]uint64) (uint64, kernel.Errno) { return 0, kernel.OK }
+
+func agreeOnFile(g *guest, a *[6]uint64) (uint64, kernel.Errno) {
+	if g.p.File(fdOf(a[0])) == nil {
+		return 0, kernel.EBADF
+	}
+	return 0, kernel.OK
+}
+
+func agreeOnPath(g *guest, _ *[6]uint64) (uint64, kernel.Errno) { return g.onPath(cwd, g.exists) }
+
+func agreeAt(g *guest, a *[6]uint64) (uint64, kernel.Errno) { return g.onPath(a[0], g.exists) }
 
 func quiet(*guest, *[6]uint64) (uint64, kernel.Errno) { return 0, kernel.ENOSYS }
 

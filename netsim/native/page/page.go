@@ -28,6 +28,9 @@ const SimFDMax = 4096
 
 type SimFDSet [SimFDMax / 64]uint64
 
+// SimSocket in SimPage.Flags marks a socket. It is no flag of open(2).
+const SimSocket = 1 << 15
+
 // Where a guest finds its page when it starts, and the room for its system-call filter.
 const (
 	SimPageFD    = 3
@@ -79,6 +82,9 @@ type SimPage struct {
 	Sinks    SimFDSet // written to without an answer
 	Blocking SimFDSet // without O_NONBLOCK
 	Dry      SimFDSet // nothing to read until an event says so; only watched streams
+
+	// Flags are what F_GETFL answers, but for O_NONBLOCK, and SimSocket.
+	Flags [SimFDMax]uint16
 
 	// Peeked is what the streams of the last events hold, until the next turn: a read of it is posted.
 	PeekCount uint32

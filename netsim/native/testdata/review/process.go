@@ -47,3 +47,15 @@ func memory([]string) {
 	_, _, e := unix.RawSyscall(unix.SYS_MINCORE, uintptr(p), 4096, uintptr(p))
 	fmt.Println("mincore", e)
 }
+
+// refused asks for what would be wrong if it were ignored.
+func refused([]string) {
+	_, err := os.OpenFile("/f", os.O_CREATE|os.O_WRONLY|os.O_SYNC, 0o644)
+	fmt.Println("sync", err)
+	fd, _ := unix.Socket(unix.AF_INET, unix.SOCK_STREAM, 0)
+	_, _, err = unix.Recvfrom(fd, make([]byte, 1), unix.MSG_PEEK)
+	fmt.Println("peek", err)
+	_, err = unix.FcntlInt(uintptr(fd), unix.F_DUPFD_CLOEXEC, 0)
+	fmt.Println("dup", err)
+	fmt.Println("linger", unix.SetsockoptLinger(fd, unix.SOL_SOCKET, unix.SO_LINGER, &unix.Linger{Onoff: 1}))
+}
