@@ -1,9 +1,8 @@
 package client
 
 import (
-	"cmp"
 	"context"
-	"slices"
+	"sort"
 	"time"
 
 	"github.com/twmb/franz-go/pkg/kmsg"
@@ -57,7 +56,7 @@ func (c *Client) Metadata(ctx context.Context, topics ...string) (*Cluster, erro
 			cluster.Topics = append(cluster.Topics, topicOf(t))
 		}
 	}
-	slices.SortFunc(cluster.Topics, func(a, b TopicInfo) int { return cmp.Compare(a.Name, b.Name) })
+	sort.Slice(cluster.Topics, func(i, j int) bool { return cluster.Topics[i].Name < cluster.Topics[j].Name })
 	return cluster, nil
 }
 

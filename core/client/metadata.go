@@ -6,6 +6,7 @@ import (
 	"errors"
 	"net"
 	"slices"
+	"sort"
 	"strconv"
 	"strings"
 	"sync"
@@ -247,7 +248,7 @@ func brokersOf(resp *kmsg.MetadataResponse) []BrokerInfo {
 	for _, b := range resp.Brokers {
 		brokers = append(brokers, BrokerInfo{b.NodeID, net.JoinHostPort(b.Host, strconv.Itoa(int(b.Port)))})
 	}
-	slices.SortFunc(brokers, func(a, b BrokerInfo) int { return int(a.Node) - int(b.Node) })
+	sort.Slice(brokers, func(i, j int) bool { return brokers[i].Node < brokers[j].Node })
 	return brokers
 }
 
@@ -256,7 +257,7 @@ func topicOf(t *kmsg.MetadataResponseTopic) TopicInfo {
 	for _, p := range t.Partitions {
 		info.Partitions = append(info.Partitions, PartitionInfo{p.Partition, p.Leader, p.LeaderEpoch, p.Replicas, p.ISR})
 	}
-	slices.SortFunc(info.Partitions, func(a, b PartitionInfo) int { return int(a.Partition) - int(b.Partition) })
+	sort.Slice(info.Partitions, func(i, j int) bool { return info.Partitions[i].Partition < info.Partitions[j].Partition })
 	return info
 }
 

@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"slices"
+	"sort"
 	"strings"
 )
 
@@ -123,7 +124,7 @@ func (b *Broker) take(entries []entry) error {
 	for _, e := range first {
 		b.set = append(b.set, Pair{Name: e.name, Value: strings.TrimSpace(e.value)})
 	}
-	slices.SortFunc(b.set, func(a, o Pair) int { return strings.Compare(a.Name, o.Name) })
+	sort.Slice(b.set, func(i, j int) bool { return b.set[i].Name < b.set[j].Name })
 	return errors.Join(faults...)
 }
 

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"math"
 	"slices"
+	"sort"
 	"strconv"
 	"strings"
 )
@@ -83,7 +84,7 @@ var table = buildTable()
 
 func buildTable() []Definition {
 	all := slices.Concat(identityTable, networkTable, logTable, topicTable, laterTable)
-	slices.SortFunc(all, func(a, b Definition) int { return strings.Compare(a.Name, b.Name) })
+	sort.Slice(all, func(i, j int) bool { return all[i].Name < all[j].Name })
 	for i := range all {
 		d := &all[i]
 		if i > 0 && all[i-1].Name == d.Name {

@@ -3,6 +3,7 @@ package config
 import (
 	"fmt"
 	"slices"
+	"sort"
 	"strconv"
 	"strings"
 	"unicode/utf16"
@@ -17,7 +18,7 @@ type Pair struct {
 // SortPairs returns a copy sorted by name; a name twice is an error.
 func SortPairs(pairs []Pair) ([]Pair, error) {
 	sorted := slices.Clone(pairs)
-	slices.SortStableFunc(sorted, func(a, b Pair) int { return strings.Compare(a.Name, b.Name) })
+	sort.SliceStable(sorted, func(i, j int) bool { return sorted[i].Name < sorted[j].Name })
 	for i := 1; i < len(sorted); i++ {
 		if sorted[i].Name == sorted[i-1].Name {
 			return nil, fmt.Errorf("config: %s is given twice", sorted[i].Name)

@@ -5,6 +5,7 @@ import (
 	"cmp"
 	"fmt"
 	"slices"
+	"sort"
 	"strings"
 
 	"trialog/core/config"
@@ -57,7 +58,7 @@ func (c *Controller) createTopics(req *CreateTopics) (*CreateTopicsResponse, []m
 // duplicates are the values that are there more than once, sorted.
 func duplicates[T any](values []T, compare func(a, b T) int) []T {
 	sorted := slices.Clone(values)
-	slices.SortFunc(sorted, compare)
+	sort.Slice(sorted, func(i, j int) bool { return compare(sorted[i], sorted[j]) < 0 })
 	var twice []T
 	for i := 1; i < len(sorted); i++ {
 		if compare(sorted[i-1], sorted[i]) == 0 {
@@ -208,7 +209,7 @@ func (c *Controller) assignManually(t *NewTopic, have int) ([][]kafka.NodeID, *r
 		return nil, no
 	}
 	sorted := slices.Clone(t.Assignment)
-	slices.SortStableFunc(sorted, func(a, b Assignment) int { return cmp.Compare(a.Partition, b.Partition) })
+	sort.SliceStable(sorted, func(i, j int) bool { return sorted[i].Partition < sorted[j].Partition })
 	out := make([][]kafka.NodeID, 0, len(sorted))
 	for i, a := range sorted {
 		if a.Partition != kafka.PartitionID(i) {

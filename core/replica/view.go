@@ -4,6 +4,7 @@ import (
 	"encoding/binary"
 	"fmt"
 	"slices"
+	"sort"
 
 	"trialog/core/kafka"
 )
@@ -119,7 +120,7 @@ func (r *Replica) Permute(rename func(kafka.NodeID) kafka.NodeID) {
 }
 
 func sortMembers(m []member) {
-	slices.SortFunc(m, func(a, b member) int { return int(a.node) - int(b.node) })
+	sort.Slice(m, func(i, j int) bool { return m[i].node < m[j].node })
 }
 
 // String is one line: "leader e3 start=0 hw=10 flushed=10 asked=12 acked=10 leo=12 isr=1:10".

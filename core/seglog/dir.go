@@ -9,6 +9,7 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
+	"sort"
 	"strconv"
 	"strings"
 	"sync"
@@ -248,7 +249,7 @@ func (d *Dir) List() ([]FoundLog, error) {
 		}
 		found = append(found, f)
 	}
-	slices.SortFunc(found, func(a, b FoundLog) int { return a.Partition.Compare(b.Partition) })
+	sort.Slice(found, func(i, j int) bool { return found[i].Partition.Compare(found[j].Partition) < 0 })
 	return found, nil
 }
 

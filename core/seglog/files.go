@@ -9,6 +9,7 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
+	"sort"
 	"strconv"
 	"strings"
 
@@ -246,7 +247,7 @@ func parseOffsets(text []byte) ([]checkpoint, error) {
 		}
 		rows = append(rows, checkpoint{tp: kafka.TopicPartition{Topic: f[0], Partition: int32(p)}, offset: o})
 	}
-	slices.SortFunc(rows, func(a, b checkpoint) int { return a.tp.Compare(b.tp) })
+	sort.Slice(rows, func(i, j int) bool { return rows[i].tp.Compare(rows[j].tp) < 0 })
 	return rows, nil
 }
 

@@ -2,6 +2,7 @@ package logapi
 
 import (
 	"slices"
+	"sort"
 
 	"trialog/core/broker/logdirs"
 	"trialog/core/broker/serve"
@@ -38,7 +39,7 @@ func describeDir(dir *logdirs.Described, wanted map[kafka.TopicPartition]bool) k
 	out := kmsg.NewDescribeLogDirsResponseDir()
 	out.Dir, out.TotalBytes, out.UsableBytes = dir.Path, dir.TotalBytes, dir.UsableBytes
 	logs := slices.Clone(dir.Logs)
-	slices.SortFunc(logs, func(x, y logdirs.DescribedLog) int { return x.Partition.Compare(y.Partition) })
+	sort.Slice(logs, func(i, j int) bool { return logs[i].Partition.Compare(logs[j].Partition) < 0 })
 	for _, l := range logs {
 		if wanted != nil && !wanted[l.Partition] {
 			continue

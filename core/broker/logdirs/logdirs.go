@@ -8,6 +8,7 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
+	"sort"
 
 	"trialog/core/config"
 	"trialog/core/kafka"
@@ -191,7 +192,9 @@ func (s *Set) emptiest() *seglog.Dir {
 func (s *Set) Strays(removed map[kafka.TopicID]bool) ([]kafka.TopicPartition, error) {
 	var left []kafka.TopicPartition
 	var failed []error
-	for _, tp := range slices.SortedFunc(maps.Keys(s.found), kafka.TopicPartition.Compare) {
+	found := slices.Collect(maps.Keys(s.found))
+	sort.Slice(found, func(i, j int) bool { return found[i].Compare(found[j]) < 0 })
+	for _, tp := range found {
 		at := s.found[tp]
 		if !removed[at.id] {
 			left = append(left, tp)
