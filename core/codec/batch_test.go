@@ -1,11 +1,13 @@
 package codec
 
 import (
+	"bytes"
 	"fmt"
 	"testing"
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
+	"github.com/twmb/franz-go/pkg/kgo"
 	"github.com/twmb/franz-go/pkg/kmsg"
 	"pgregory.net/rapid"
 
@@ -62,6 +64,41 @@ func TestBatch(t *testing.T) {
 	}
 	_, err := Records(Compress(nil, plain, record.Zstd, 3), 100)
 	require.ErrorIs(t, err, ErrTooLarge)
+}
+
+// TestBatchesOfFranzGo: batches as franz-go encodes and compresses them pass, and hold what was put in.
+func TestBatchesOfFranzGo(t *testing.T) {
+	theirs := []kgo.CompressionCodec{kgo.GzipCompression(), kgo.SnappyCompression(), kgo.Lz4Compression(), kgo.ZstdCompression()}
+	rapid.Check(t, func(t *rapid.T) {
+		var records []byte
+		values := rapid.SliceOfN(rapid.SliceOfN(rapid.ByteRange('a', 'c'), 0, 400), 1, 50).Draw(t, "values")
+		for i, v := range values {
+			r := kmsg.Record{TimestampDelta64: int64(i % 3), OffsetDelta: int32(i), Key: []byte{byte(i)}, Value: v}
+			r.Length = int32(len(r.AppendTo(nil)) - 1) // its own size field is one byte while Length is 0
+			records = r.AppendTo(records)
+		}
+		n := rapid.IntRange(0, 3).Draw(t, "codec")
+		deflate, err := kgo.DefaultCompressor(theirs[n])
+		require.NoError(t, err)
+		packed, used := deflate.Compress(new(bytes.Buffer), records)
+		b := kmsg.RecordBatch{
+			PartitionLeaderEpoch: -1, Magic: 2, Attributes: int16(used), FirstTimestamp: 1000, MaxTimestamp: 1002, ProducerID: -1,
+			ProducerEpoch: -1, FirstSequence: -1, NumRecords: int32(len(values)), LastOffsetDelta: int32(len(values)) - 1, Records: packed,
+		}
+		raw := b.AppendTo(nil)
+		record.SetCodec(raw, record.Codec(used)) // length and CRC
+		p, err := record.ValidateProduce(raw)
+		require.NoError(t, err)
+		s := Open(p.Codec(), raw[record.HeaderSize:], noLimit)
+		require.NoError(t, p.Scan(s, s.Window()))
+		s.Close()
+		require.Equal(t, int64(1000+min(2, len(values)-1)), p.MaxTimestamp)
+		all := walk(t, raw)
+		require.Len(t, all, len(values))
+		for i := range values {
+			require.Equal(t, string(values[i]), string(all[i].Value))
+		}
+	})
 }
 
 // TestFirstAt: the search by time agrees with a walk over all records, compressed or not, and reads no further.
@@ -217,7 +254,10 @@ func TestAllocations(t *testing.T) {
 		a, b := count(few), count(many)
 		t.Logf("%s: %.0f allocations for a batch of 10 records, %.0f for one of 2000", c, a, b)
 		limit := 2.
-		if zstdStores {
+		switch {
+		case underRace:
+			limit = 100
+		case zstdStores:
 			limit = 20 // of Go's own gzip, for each block of the stream
 		}
 		assert.LessOrEqual(t, a, limit, c)
@@ -227,7 +267,7 @@ func TestAllocations(t *testing.T) {
 		out := make([]byte, 0, 2*len(plain))
 		n := testing.AllocsPerRun(50, func() { Compress(out, plain, c, DefaultLevel(c)) })
 		t.Logf("%s: %.0f allocations to compress a batch", c, n)
-		assert.LessOrEqual(t, n, 2., c)
+		assert.LessOrEqual(t, n, limit, c)
 	}
 }
 
