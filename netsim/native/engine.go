@@ -105,6 +105,9 @@ func (pr *Program) Sees() []string { return pr.sees }
 // Load checks a file that was built for this engine.
 func (e *Engine) Load(file string) (*Program, error) {
 	opened, err := os.Open(file)
+	if err == nil {
+		opened, err = lift(opened, page.SimPageFD+1)
+	}
 	if err != nil {
 		return nil, fmt.Errorf("native: %w", err)
 	}
@@ -117,6 +120,20 @@ func (e *Engine) Load(file string) (*Program, error) {
 	defer e.mu.Unlock()
 	e.programs = append(e.programs, opened)
 	return pr, nil
+}
+
+// lift gives a file a descriptor of at least this number: a process is started from it when the lower ones have been
+// replaced by its own.
+func lift(f *os.File, least int) (*os.File, error) {
+	if int(f.Fd()) >= least {
+		return f, nil
+	}
+	defer f.Close()
+	fd, err := unix.FcntlInt(f.Fd(), unix.F_DUPFD_CLOEXEC, least)
+	if err != nil {
+		return nil, fmt.Errorf("dup %s: %w", f.Name(), err)
+	}
+	return os.NewFile(uintptr(fd), f.Name()), nil
 }
 
 // inspect refuses what is no guest.
@@ -146,29 +163,28 @@ func (pr *Program) EnterThread() (leave func(), err error) {
 	}
 	one.Set(pr.e.cpus[int(pr.e.next.Add(1)-1)%len(pr.e.cpus)])
 	_ = unix.SchedSetaffinity(0, &one) // it is only slower elsewhere
-	persona := uintptr(0)
+	back := func() {}
 	if pr.e.noASLR {
-		persona = setPersonality(personalityOf() | addrNoRandomize)
+		back = fixAddresses()
 	}
 	return func() {
-		if pr.e.noASLR {
-			setPersonality(persona)
-		}
+		back()
 		_ = unix.SchedSetaffinity(0, &old)
 	}, nil
 }
 
-const addrNoRandomize = 0x0040000
-
-func personalityOf() uintptr { return setPersonality(0xffffffff) }
-
-// setPersonality returns what was set before. A host that refuses is no obstacle: results do not depend on addresses.
-func setPersonality(p uintptr) uintptr {
-	old, _, e := unix.RawSyscall(unix.SYS_PERSONALITY, p, 0, 0)
+// fixAddresses switches off the randomisation of addresses for what the thread starts, until back is called. A host that
+// refuses is no obstacle: results do not depend on addresses.
+func fixAddresses() (back func()) {
+	const addrNoRandomize, query = 0x0040000, 0xffffffff
+	old, _, e := unix.RawSyscall(unix.SYS_PERSONALITY, query, 0, 0)
 	if e != 0 {
-		return 0
+		return func() {}
 	}
-	return old
+	if _, _, e := unix.RawSyscall(unix.SYS_PERSONALITY, old|addrNoRandomize, 0, 0); e != 0 {
+		return func() {}
+	}
+	return func() { _, _, _ = unix.RawSyscall(unix.SYS_PERSONALITY, old, 0, 0) }
 }
 
 // unwound is the panic that leaves a guest's main.

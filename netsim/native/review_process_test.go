@@ -4,6 +4,9 @@ package native
 
 import (
 	"fmt"
+	"os"
+	"path/filepath"
+	"runtime"
 	"testing"
 
 	"github.com/stretchr/testify/assert"
@@ -119,4 +122,79 @@ func TestLimitsOfTheHostAreNotThoseOfGuests(t *testing.T) {
 	}}
 	_, err := world.Run(t.Context(), spec)
 	require.NoError(t, err)
+}
+
+// A guest's first descriptors take the place of whatever had these numbers, but not of the program.
+func TestProgramsKeepClearOfTheFirstDescriptors(t *testing.T) {
+	f, err := os.Open(os.Args[0])
+	require.NoError(t, err)
+	least := int(f.Fd()) + 10
+	high, err := lift(f, least)
+	require.NoError(t, err)
+	defer high.Close()
+	assert.GreaterOrEqual(t, int(high.Fd()), least)
+	flags, err := unix.FcntlInt(high.Fd(), unix.F_GETFD, 0)
+	require.NoError(t, err)
+	assert.Equal(t, unix.FD_CLOEXEC, flags)
+	assert.ErrorIs(t, f.Close(), os.ErrClosed)
+	same, err := lift(high, least)
+	require.NoError(t, err)
+	assert.Equal(t, high, same)
+}
+
+// A thread is what it was when a world has left it.
+func TestThreadsAreGivenBack(t *testing.T) {
+	runtime.LockOSThread()
+	defer runtime.UnlockOSThread()
+	state := func() (persona uintptr, cpus int) {
+		persona, _, _ = unix.RawSyscall(unix.SYS_PERSONALITY, 0xffffffff, 0, 0)
+		var set unix.CPUSet
+		require.NoError(t, unix.SchedGetaffinity(0, &set))
+		return persona, set.Count()
+	}
+	persona, cpus := state()
+	p, err := newEngine(t, nil).Load(built(t, "review"))
+	require.NoError(t, err)
+	leave, err := p.EnterThread()
+	require.NoError(t, err)
+	inside, one := state()
+	assert.Equal(t, persona|0x0040000, inside)
+	assert.Equal(t, 1, one)
+	leave()
+	after, all := state()
+	assert.Equal(t, persona, after)
+	assert.Equal(t, cpus, all)
+}
+
+// Nothing is left behind by processes, however they end.
+func TestProcessesLeaveNothingBehind(t *testing.T) {
+	e := newEngine(t, nil)
+	spec := specOf(t, e, 1, "review", "a: wait", "b: exists 1", "c: nosuch", "d: wait")
+	spec = planned(t, spec, "at 20ms kill a for 1ms\nat 30ms powercut a for 1ms\nat 40ms restart a\nat 50ms kill d")
+	open := func() int {
+		list, err := os.ReadDir("/proc/self/fd")
+		require.NoError(t, err)
+		return len(list)
+	}
+	family := func() (pids []byte) {
+		tasks, err := filepath.Glob("/proc/self/task/*/children")
+		require.NoError(t, err)
+		require.NotEmpty(t, tasks)
+		for _, task := range tasks {
+			list, _ := os.ReadFile(task) // threads come and go
+			pids = append(pids, list...)
+		}
+		return pids
+	}
+	before, nobody := 0, family()
+	for i := range 20 {
+		_, err := world.Run(t.Context(), spec)
+		require.NoError(t, err)
+		if i == 0 {
+			before = open()
+		}
+	}
+	assert.Equal(t, before, open())
+	assert.Equal(t, nobody, family())
+	assert.LessOrEqual(t, len(e.pages), 4, "as many as there were processes at a time")
 }

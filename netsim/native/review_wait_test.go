@@ -4,6 +4,7 @@ package native
 
 import (
 	"testing"
+	"time"
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
@@ -40,4 +41,14 @@ func TestABrokenConnectionIsNoEnd(t *testing.T) {
 		require.NotNil(t, res.Exit("cli"), res.Text("cli", "stdout"))
 		assert.Contains(t, res.Text("cli", "stdout"), "connection reset by peer")
 	}
+}
+
+// Goroutines that keep each other busy without a call, an allocation or a look at the clock do not keep the others from
+// what they wait for.
+func TestGoroutinesThatHandEachOtherTheTurn(t *testing.T) {
+	spec := specOf(t, newEngine(t, nil), 1, "review", "srv: greet :7000", "cli: handing srv:7000")
+	spec.Silence = time.Second
+	res, err := world.Run(t.Context(), spec)
+	require.NoError(t, err)
+	assert.Equal(t, "hello <nil> <nil>\ndone\n", res.Text("cli", "stdout"))
 }
