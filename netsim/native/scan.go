@@ -27,10 +27,11 @@ var machineReads = []struct {
 	{"RDTSC", []byte{0x0f, 0x31}, x86asm.RDTSC},
 	{"RDTSCP", []byte{0x0f, 0x01, 0xf9}, x86asm.RDTSCP},
 	{"CPUID", []byte{0x0f, 0xa2}, x86asm.CPUID},
+	{"RDRAND", []byte{0x0f, 0xc7}, x86asm.RDRAND}, // or RDSEED or RDPID, which x86asm does not know
 }
 
-// own are the functions of the runtime that look at the processor before or for the baseline.
-var own = []string{"_rt0_amd64", "runtime.rt0_go", "runtime.simCPUID1", "internal/cpu.cpuidReal", "internal/cpu.getGOAMD64level"}
+// own is the function of the runtime that contains a CPUID; the overlay jumps over it.
+const own = "runtime.rt0_go"
 
 // entry is the function by which the runtime of a guest, and no other, takes over its page.
 const entry = "runtime.simInit"
@@ -74,10 +75,10 @@ func scan(f *elf.File) (sees []string, trap bool, err error) {
 			if fn != nil {
 				where = strings.TrimSuffix(fn.Name, ".abi0")
 			}
-			if slices.Contains(own, where) || fn != nil && !executes(code, int(fn.Entry-text.Addr), at, m.op) {
+			if where == own || fn != nil && !executes(code, int(fn.Entry-text.Addr), at, m.op) {
 				continue
 			}
-			trap = trap || m.op != x86asm.CPUID
+			trap = trap || m.op == x86asm.RDTSC || m.op == x86asm.RDTSCP
 			if s := m.name + " in " + where; !slices.Contains(sees, s) {
 				sees = append(sees, s)
 			}
@@ -86,19 +87,16 @@ func scan(f *elf.File) (sees []string, trap bool, err error) {
 	return sees, trap, nil
 }
 
-// executes decodes a function from its start and tells whether op begins at a position, or may: what the decoder does
-// not know (vector extensions) counts as yes.
+// executes decodes a function from its start and tells whether the instruction with the byte at a position is op, or may
+// be: what the decoder does not know (vector extensions) counts as yes.
 func executes(code []byte, from, at int, op x86asm.Op) bool {
-	for from < at {
+	for {
 		inst, err := x86asm.Decode(code[from:min(len(code), from+15)], 64)
 		if err != nil || inst.Len == 0 {
 			return true
 		}
-		from += inst.Len
+		if from += inst.Len; from > at {
+			return inst.Op == op
+		}
 	}
-	if from > at {
-		return false
-	}
-	inst, err := x86asm.Decode(code[from:min(len(code), from+15)], 64)
-	return err != nil || inst.Op == op
 }
