@@ -15,11 +15,20 @@ import (
 // A goroutine may be interrupted between a call that the disk will answer later and its waiting for the answer.
 func TestEveryAnswerOfTheDiskIsHeard(t *testing.T) {
 	for seed := range uint64(8) {
-		res := play(t, seed, "review", "a: syncs")
+		res := play(t, seed, "review", "a: syncs 40 100")
 		require.NotNil(t, res.Exit("a"), "seed %d: some goroutine waits for ever", seed)
 		assert.Equal(t, "done\n", res.Text("a", "stdout"))
 		assert.Empty(t, res.Text("a", "stderr"))
 	}
+}
+
+// There are places for 1024 waiting goroutines, and the ends of 64 calls can be told at once.
+func TestMoreWaitForTheDiskThanThereArePlaces(t *testing.T) {
+	spec := planned(t, specOf(t, newEngine(t, nil), 1, "review", "a: syncs 1040 3"), "at 0s disk a slow 10ms\nat 700ms disk a stuck for 1s")
+	res, err := world.Run(t.Context(), spec)
+	require.NoError(t, err)
+	require.NotNil(t, res.Exit("a"))
+	assert.Equal(t, "done\n", res.Text("a", "stdout"))
 }
 
 // Whoever waits for a descriptor without having tried, and registers it when it has long been ready, is told so. A connection that

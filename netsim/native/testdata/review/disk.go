@@ -3,23 +3,26 @@ package main
 import (
 	"fmt"
 	"os"
+	"strconv"
 	"sync"
 	"time"
 )
 
-// syncs makes many goroutines wait for the disk at the same time, while others are busy.
-func syncs([]string) {
+// syncs makes a number of goroutines wait for the disk at the same time, a number of times each.
+func syncs(args []string) {
 	var wg sync.WaitGroup
-	for i := range 40 {
+	goroutines, _ := strconv.Atoi(args[0])
+	times, _ := strconv.Atoi(args[1])
+	for i := range goroutines {
 		f, err := os.Create(fmt.Sprint("/f", i))
 		if err != nil {
 			fmt.Println(err)
 			return
 		}
 		wg.Go(func() {
-			for range 100 {
+			for range times {
 				f.Write([]byte("x"))
-				for range i { // where the goroutine is interrupted differs
+				for range i % 40 { // where the goroutine is interrupted differs
 					time.Now()
 				}
 				if err := f.Sync(); err != nil {
