@@ -34,8 +34,10 @@ test: build ## every test of the module
 	$(GO) test ./...
 	$(GO) test -tags guest,noasm ./core/codec
 
-test-clients: build ## foreign Kafka clients against the real process (modules of their own)
-	cd experiments/clients && $(GO) test -count=1 ./...
+test-clients: build ## foreign Kafka clients and Kafka's tools against the real process (a module of their own)
+	experiments/clients/setup
+	cd experiments/clients && TRIALOG_BIN=$(CURDIR)/bin/trialog $(GO) test -count=1 -p 1 ./...
+	@cat experiments/clients/table/testdata/table.txt
 
 test-report: ## reports in a headless Chromium (needs chromium); TRIALOG_REPORT_SHOTS=DIR keeps pictures of the pages
 	$(GO) test -count=1 -tags browser ./checker/report

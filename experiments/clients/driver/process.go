@@ -62,6 +62,7 @@ func Node(name string) func(root string) (Driver, error) {
 // Java is the class Driver of ../java.
 func Java(root string) (Driver, error) {
 	return Start(root, "java", "-Xmx512m", "-XX:+UseSerialGC", "-XX:TieredStopAtLevel=1",
+		"-Dlog4j2.configurationFile="+filepath.Join(root, "java", "log4j2.properties"),
 		"-cp", JavaClasspath(root), "Driver")
 }
 

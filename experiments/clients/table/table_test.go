@@ -38,9 +38,13 @@ var starters = []struct {
 	{"franz-go", driver.Franz},
 	{"sarama", driver.Sarama},
 	{"kafka-go", driver.Segmentio},
+	{"kcat", driver.Kcat},
 	{"confluent-kafka", driver.Python("confluent.py")},
 	{"kafka-python", driver.Python("kafkapython.py")},
 	{"aiokafka", driver.Python("aio.py")},
+	{"kafkajs", driver.Node("kafkajs.js")},
+	{"platformatic", driver.Node("platformatic.js")},
+	{"java", driver.Java},
 }
 
 // table is one broker and what its clients have done so far.
