@@ -9,7 +9,7 @@ import (
 var ways = map[string]func(args []string){
 	"syncs": syncs, "greet": greet, "ready": ready, "reset": reset,
 	"notify": notify, "wait": wait, "exists": exists, "memory": memory,
-	"linux": linux, "refused": refused, "handing": handing, "look": look,
+	"linux": linux, "refused": refused, "handing": handing, "look": look, "pipes": pipes, "input": input,
 }
 
 func main() {
