@@ -38,7 +38,7 @@ func NewBudget(bytes int64) *Budget { return &Budget{max: bytes} }
 // Acquire takes bytes for who holds nothing yet, waiting at most wait; done ends
 // the wait early. False means that nothing was taken.
 func (b *Budget) Acquire(bytes int64, wait time.Duration, done <-chan struct{}) bool {
-	return b.acquire(&budgetWaiter{bytes: bytes}, wait, done)
+	return b.TryAcquire(bytes) || b.queue(&budgetWaiter{bytes: bytes}, wait, done)
 }
 
 // acquireMore is Acquire for who holds memory already. over is whether it may go
@@ -50,18 +50,17 @@ func (b *Budget) acquireMore(bytes int64, over bool, wait time.Duration, done <-
 		b.mu.Unlock()
 		return true, true
 	}
+	if b.TryAcquire(bytes) {
+		return true, false
+	}
 	w := &budgetWaiter{bytes: bytes, holds: true}
-	ok = b.acquire(w, wait, done)
+	ok = b.queue(w, wait, done)
 	return ok, w.over
 }
 
-func (b *Budget) acquire(w *budgetWaiter, wait time.Duration, done <-chan struct{}) bool {
+// queue waits for w's turn.
+func (b *Budget) queue(w *budgetWaiter, wait time.Duration, done <-chan struct{}) bool {
 	b.mu.Lock()
-	if b.fitsNow(w.bytes) {
-		b.used += w.bytes
-		b.mu.Unlock()
-		return true
-	}
 	w.granted = make(chan struct{})
 	b.waiting = append(b.waiting, w)
 	b.grant()
