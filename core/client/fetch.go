@@ -22,8 +22,9 @@ type FetchConfig struct {
 	MaxWait        time.Duration // for MinBytes [fetch.max.wait.ms]; 0: 500 ms; negative: do not wait
 	ReadCommitted  bool          // [isolation.level]
 
-	// UncompressedBytes bounds the records of one compressed batch; a larger one is MESSAGE_TOO_LARGE. 0: 256 MiB. Kafka's
-	// clients have no such bound, its brokers accept what producers send; ours refuses batches over 100 MiB.
+	// UncompressedBytes bounds what the batches of one partition may be uncompressed; 0: 256 MiB. What comes behind so much
+	// is left to the next fetch; one batch over it is MESSAGE_TOO_LARGE. Kafka's clients have no such bound, and its brokers
+	// accept what producers send; ours refuses batches over 100 MiB.
 	UncompressedBytes int64
 }
 
@@ -69,6 +70,8 @@ type Fetched struct {
 	Bytes         int    // of batches in the answer
 	Corrupt       string // what is wrong with them; "" if nothing
 	Err           error  // an *Error, always Failed: a read has no effect
+
+	size int64 // of Records, about, in bytes
 }
 
 // Fetch reads each position once, with one request to each leader. The results are in the order of the positions, of
@@ -223,8 +226,7 @@ func partitionIn(resp *kmsg.FetchResponse, f *Fetched, at leader) *kmsg.FetchRes
 	return nil
 }
 
-// read checks the batches and takes their records from the asked offset on. A compressed batch may have so many bytes
-// uncompressed.
+// read checks the batches and takes their records from the asked offset on, until it has about so many bytes of them.
 func (f *Fetched) read(batches []byte, uncompressed int64) {
 	f.Bytes = len(batches)
 	it := record.NewBatches(batches)
@@ -232,6 +234,9 @@ func (f *Fetched) read(batches []byte, uncompressed int64) {
 		h := it.Header()
 		if _, err := record.Validate(it.Batch()); err != nil {
 			f.corrupt(h.BaseOffset, err)
+			return
+		}
+		if f.size >= uncompressed {
 			return
 		}
 		if h.NextOffset() <= f.Offset {
@@ -267,6 +272,7 @@ func (f *Fetched) readRecords(batch []byte, base, uncompressed int64) bool {
 			continue
 		}
 		got := Record{Offset: r.Offset, Timestamp: r.Timestamp, Key: r.Key, Value: r.Value}
+		f.size += int64(len(r.Key) + len(r.Value))
 		if r.HeaderCount() > 0 {
 			got.Headers = r.AppendHeaders(nil)
 		}

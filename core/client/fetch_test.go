@@ -103,6 +103,24 @@ func TestFetchedBytes(t *testing.T) {
 	}
 }
 
+// Small batches that are large uncompressed are read as far as the bound; the rest is left to the next fetch.
+func TestFetchStopsAtItsBound(t *testing.T) {
+	var all []byte
+	for i := range int64(4) {
+		all = append(all, codec.Compress(nil, batchOf(i, 0, strings.Repeat("x", 600_000)), record.Zstd, 3)...)
+	}
+	f := Fetched{Position: Position{"t", 0, 0}}
+	f.read(all, 1<<20)
+	require.Len(t, f.Records, 2)
+	require.Equal(t, int64(2), f.Next)
+	require.Empty(t, f.Corrupt)
+	require.NoError(t, f.Err)
+	g := Fetched{Position: Position{"t", 0, f.Next}, Next: f.Next}
+	g.read(all, 1<<20)
+	require.Len(t, g.Records, 2)
+	require.Equal(t, int64(4), g.Next)
+}
+
 // Every single flipped bit of a served batch is seen, unless it is outside what the CRC covers and only says where the
 // batch stands.
 func TestEveryFlippedByteIsSeen(t *testing.T) {
