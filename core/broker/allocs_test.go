@@ -35,7 +35,9 @@ func TestAllocationsDoNotGrowWithRecords(t *testing.T) {
 		one, two := allocsPerRequest(t, in, frames[0]), allocsPerRequest(t, in, frames[1])
 		t.Logf("%s: %.1f allocations with 1 record, %.1f with 2000", name, one, two)
 		require.LessOrEqual(t, two, one+5, name)
-		require.Less(t, two, map[string]float64{"produce": 2, "fetch": 6}[name], name)
+		if !racing {
+			require.Less(t, two, map[string]float64{"produce": 2, "fetch": 6}[name], name)
+		}
 	}
 }
 
