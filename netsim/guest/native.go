@@ -139,6 +139,8 @@ var nativeDeleted = []string{"runtime/timeasm.go", "runtime/time_linux_amd64.s",
 // nativeAdded are files that the overlay adds, with their embedded text. The page's text comes from its own package.
 var nativeAdded = []struct{ file, text string }{
 	{"runtime/netsim.go", "overlay/native/runtime.go.txt"},
+	{"runtime/netsim_calls.go", "overlay/native/calls.go.txt"},
+	{"runtime/netsim_waits.go", "overlay/native/waits.go.txt"},
 	{"internal/cpu/netsim_x86.go", "overlay/native/cpu.go.txt"},
 	{"internal/poll/netsim.go", "overlay/native/poll.go.txt"},
 }
