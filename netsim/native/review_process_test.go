@@ -7,6 +7,7 @@ import (
 	"os"
 	"path/filepath"
 	"runtime"
+	"sync"
 	"testing"
 
 	"github.com/stretchr/testify/assert"
@@ -197,4 +198,33 @@ func TestProcessesLeaveNothingBehind(t *testing.T) {
 	assert.Equal(t, before, open())
 	assert.Equal(t, nobody, family())
 	assert.LessOrEqual(t, len(e.pages), 4, "as many as there were processes at a time")
+}
+
+// Worlds start processes at the same time, on threads of one process. None has a descriptor of another.
+func TestGuestsHaveNoDescriptorsOfOthers(t *testing.T) {
+	spec := specOf(t, newEngine(t, nil), 1, "review", "a: wait", "b: wait")
+	p := spec.Program.(*Program)
+	var worlds sync.WaitGroup
+	for range 4 {
+		worlds.Go(func() {
+			for i := range 3 {
+				spec := spec
+				spec.Seed = uint64(i)
+				spec.Program = struck{p, 50, func(pid int) {
+					dir := fmt.Sprintf("/proc/%d/fd/", pid)
+					list, err := os.ReadDir(dir)
+					assert.NoError(t, err)
+					assert.Len(t, list, 3)
+					for _, fd := range list {
+						file, err := os.Readlink(dir + fd.Name())
+						assert.NoError(t, err)
+						assert.Equal(t, os.DevNull, file)
+					}
+				}}
+				_, err := world.Run(t.Context(), spec)
+				assert.NoError(t, err)
+			}
+		})
+	}
+	worlds.Wait()
 }
