@@ -217,7 +217,7 @@ func TestDescribeTopicPartitions(t *testing.T) {
 		{"unknown and bad names", 3, nil, []string{"c", "nobody", "x/y"}, "c:0 0; nobody:3; x/y:17; ", ""},
 		{"a cursor beyond", 3, at("a", 9), []string{"a", "c"}, "a:0; c:0 0; ", ""},
 		{"a cursor of a topic that is gone", 3, at("aa", 1), nil, "b:0 0 1; c:0 0; ", ""},
-		{"a cursor outside the list", 3, at("b", 0), []string{"a", "c"}, "c:42; ", ""},
+		{"a cursor outside the list", 3, at("b", 0), []string{"a", "c"}, "a:42; c:42; ", ""},
 		{"a negative cursor", 3, at("a", -1), []string{"a"}, "a:42; ", ""},
 		{"the last cursor", 3, at("a", 1<<31-1), []string{"a"}, "a:0; ", ""},
 	} {
@@ -247,6 +247,8 @@ func TestDeleteRecords(t *testing.T) {
 	in := start(t, dir)
 	c := in.dial()
 	c.create("compacted", 1, "cleanup.policy", "compact")
+	c.create("both", 1, "cleanup.policy", "compact,delete")
+	c.create("neither", 1, "cleanup.policy", "")
 	c.create("slow", 1, "flush.ms", "3600000")
 	versions(t, wire.KeyDeleteRecords, func(t *testing.T, version int16) {
 		name := fmt.Sprint("t", version)
@@ -270,6 +272,8 @@ func TestDeleteRecords(t *testing.T) {
 		require.Equal(t, "UNKNOWN_TOPIC_OR_PARTITION -1", del("nobody", 0, 0))
 		require.Equal(t, "UNKNOWN_TOPIC_OR_PARTITION -1", del(name, 7, 0))
 		require.Equal(t, "POLICY_VIOLATION -1", del("compacted", 0, 0))
+		require.Equal(t, "NONE 0", del("both", 0, 0))
+		require.Equal(t, "NONE 0", del("neither", 0, 0))
 	})
 	req := produceRequest(9, 1, "slow", 0, batch("x"))
 	req.TimeoutMillis = 1

@@ -171,7 +171,7 @@ func TestIncrementalAlterConfigs(t *testing.T) {
 		{ofTopic, "nobody", "flush.ms=1", kafka.ErrUnknownTopicOrPartition, "does not exist"},
 		{ofTopic, "", "flush.ms=1", kafka.ErrInvalidRequest, "Default topic resources"},
 		{ofTopic, "../x", "flush.ms=1", kafka.ErrInvalidTopic, "topic name"},
-		{ofBroker, "1", "node.id=5", kafka.ErrInvalidRequest, "Cannot update these configs dynamically: Set(node.id)"},
+		{ofBroker, "1", "node.id=5", kafka.ErrInvalidRequest, "Cannot update these configs dynamically: [node.id]"},
 		{ofBroker, "", "trialog.rules.off=seglog.fsync-directory", kafka.ErrInvalidRequest, "Cannot update these configs dynamically"},
 		{ofBroker, "1", "max.connections=x", kafka.ErrInvalidRequest, "max.connections=x: must be"},
 		{ofBroker, "2", "max.connections=1", kafka.ErrInvalidRequest, "Unexpected broker id, expected 1, but received 2"},

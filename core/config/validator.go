@@ -57,17 +57,17 @@ func oneOf(words ...string) Validator {
 	}
 }
 
-// someOf allows one or more of the words, each once.
+// someOf allows any of the words, each once, or none (KIP-1161).
 func someOf(words ...string) Validator {
 	return Validator{
-		Range: "one or more of " + strings.Join(words, ", ") + ", each once",
+		Range: "any of " + strings.Join(words, ", ") + ", each once",
 		ok: func(v value) bool {
 			for i, word := range v.list {
 				if !slices.Contains(words, word) || slices.Contains(v.list[:i], word) {
 					return false
 				}
 			}
-			return len(v.list) > 0
+			return true
 		},
 	}
 }

@@ -247,7 +247,7 @@ func checkWanted(want []config.Pair, r *AlterResource) *refusal {
 		return nil
 	}
 	if fixed := config.NotDynamic(want); len(fixed) > 0 {
-		return refuse(kafka.ErrInvalidRequest, "Cannot update these configs dynamically: Set(%s)", strings.Join(fixed, ", "))
+		return refuse(kafka.ErrInvalidRequest, "Cannot update these configs dynamically: [%s]", strings.Join(fixed, ", "))
 	}
 	if err := config.ValidateDynamic(want); err != nil {
 		return refuse(kafka.ErrInvalidRequest, "%v", err)

@@ -227,10 +227,6 @@ func (c *Controller) checkReplicas(replicas []kafka.NodeID, want int) *refusal {
 	if len(replicas) == 0 {
 		return refuse(kafka.ErrInvalidReplicaAssignment, "The manual partition assignment includes an empty replica list.")
 	}
-	if len(replicas) != want {
-		return refuse(kafka.ErrInvalidReplicaAssignment, "The manual partition assignment includes a partition with %d replica(s), "+
-			"but this is not consistent with previous partitions, which have %d replica(s).", len(replicas), want)
-	}
 	for i, n := range replicas {
 		if slices.Contains(replicas[:i], n) {
 			return refuse(kafka.ErrInvalidReplicaAssignment, "The manual partition assignment includes the broker %d more than once.", n)
@@ -239,6 +235,10 @@ func (c *Controller) checkReplicas(replicas []kafka.NodeID, want int) *refusal {
 			return refuse(kafka.ErrInvalidReplicaAssignment, "The manual partition assignment includes broker %d, but no such broker "+
 				"is registered.", n)
 		}
+	}
+	if len(replicas) != want {
+		return refuse(kafka.ErrInvalidReplicaAssignment, "The manual partition assignment includes a partition with %d replica(s), "+
+			"but this is not consistent with previous partitions, which have %d replica(s).", len(replicas), want)
 	}
 	return nil
 }

@@ -92,7 +92,7 @@ func (a *API) alter(rq *serve.Request, req *controller.AlterConfigs) []controlle
 		r := &req.Resources[i]
 		out[i].Resource = r.Resource
 		if r.Type == meta.ResourceBroker && r.Name != "" {
-			if out[i].Code, out[i].Message = a.checkNode(r.Name, ""); out[i].Code != kafka.ErrNone {
+			if out[i].Code, out[i].Message = a.checkNode(r.Name, "Node", ","); out[i].Code != kafka.ErrNone {
 				continue
 			}
 		}

@@ -78,7 +78,7 @@ func (a *API) describe(rr *kmsg.DescribeConfigsRequestResource) ([]config.Descri
 		if rr.ResourceName == "" {
 			return a.Config().DescribeDefaults(), kafka.ErrNone, ""
 		}
-		if code, message := a.checkNode(rr.ResourceName, " or empty string"); code != kafka.ErrNone {
+		if code, message := a.checkNode(rr.ResourceName, "Broker", " or empty string,"); code != kafka.ErrNone {
 			return nil, code, message
 		}
 		return a.Config().DescribeBroker(), kafka.ErrNone, ""
@@ -86,7 +86,7 @@ func (a *API) describe(rr *kmsg.DescribeConfigsRequestResource) ([]config.Descri
 		if rr.ResourceName == "" {
 			return nil, kafka.ErrInvalidRequest, "Broker id must not be empty"
 		}
-		code, message := a.checkNode(rr.ResourceName, "")
+		code, message := a.checkNode(rr.ResourceName, "Broker", "")
 		return nil, code, message
 	case resourceClientMetrics, resourceGroup: // there are none
 		if rr.ResourceName == "" {

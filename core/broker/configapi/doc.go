@@ -39,16 +39,16 @@ const (
 	resourceGroup         = 32
 )
 
-// checkNode refuses the settings of another broker; words are what Kafka says is
-// expected.
-func (a *API) checkNode(name, words string) (kafka.ErrorCode, string) {
+// checkNode refuses the settings of another broker. noun and expected are Kafka's
+// words for the id and for what comes after the one that is expected.
+func (a *API) checkNode(name, noun, expected string) (kafka.ErrorCode, string) {
 	node := a.Config().NodeID
 	id, err := strconv.ParseInt(name, 10, 32)
 	if err != nil {
-		return kafka.ErrInvalidRequest, fmt.Sprintf("Node id must be an integer, but it is: %s", name)
+		return kafka.ErrInvalidRequest, fmt.Sprintf("%s id must be an integer, but it is: %s", noun, name)
 	}
 	if kafka.NodeID(id) != node {
-		return kafka.ErrInvalidRequest, fmt.Sprintf("Unexpected broker id, expected %d%s, but received %s", node, words, name)
+		return kafka.ErrInvalidRequest, fmt.Sprintf("Unexpected broker id, expected %d%s but received %s", node, expected, name)
 	}
 	return kafka.ErrNone, ""
 }

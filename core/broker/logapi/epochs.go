@@ -76,7 +76,7 @@ func (a *API) describeProducers(out *kmsg.DescribeProducersResponseTopicPartitio
 	p := a.Table.TopicNamed(tp.Topic).Partition(tp.Partition)
 	switch {
 	case kafka.CheckTopicName(tp.Topic) != nil:
-		out.ErrorCode = int16(kafka.ErrInvalidTopic)
+		out.ErrorCode, out.ErrorMessage = int16(kafka.ErrInvalidTopic), kmsg.StringPtr(kafka.CheckTopicName(tp.Topic).Error())
 		return
 	case p == nil || p.State() == partition.Gone:
 		out.ErrorCode = int16(kafka.ErrUnknownTopicOrPartition)

@@ -51,7 +51,7 @@ func (a *API) deleteRecords(rq *serve.Request, topic string, rp *kmsg.DeleteReco
 	if code := p.CheckEpoch(kafka.NoLeaderEpoch); code != kafka.ErrNone {
 		return code, kafka.NoOffset
 	}
-	if !p.Settings().CleanupDelete {
+	if s := p.Settings(); s.CleanupCompact && !s.CleanupDelete {
 		return kafka.ErrPolicyViolation, kafka.NoOffset
 	}
 	before := rp.Offset

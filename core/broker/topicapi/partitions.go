@@ -71,8 +71,8 @@ func (a *API) DescribeTopicPartitions(rq *serve.Request) (serve.Answer, error) {
 	image := a.Controller.Image()
 	names, all := a.pageNames(image, req)
 	if c := req.Cursor; c != nil && (c.Partition < 0 || !all && !slices.Contains(names, c.Topic)) {
-		for _, name := range names {
-			resp.Topics = append(resp.Topics, undescribed(name, kafka.ErrInvalidRequest))
+		for i := range req.Topics {
+			resp.Topics = append(resp.Topics, undescribed(req.Topics[i].Topic, kafka.ErrInvalidRequest))
 		}
 		return rq.Reply(resp), nil
 	}
@@ -144,7 +144,9 @@ func cursor(topic string, p int32) *kmsg.DescribeTopicPartitionsResponseNextCurs
 func undescribed(name string, code kafka.ErrorCode) kmsg.DescribeTopicPartitionsResponseTopic {
 	out := kmsg.NewDescribeTopicPartitionsResponseTopic()
 	out.Topic, out.ErrorCode = kmsg.StringPtr(name), int16(code)
-	out.AuthorizedOperations = kafka.NoAuthorizedOperations
+	if code != kafka.ErrInvalidRequest { // of the request as a whole nothing is said
+		out.AuthorizedOperations = authorizedTopic
+	}
 	return out
 }
 
