@@ -149,7 +149,8 @@ var nativeAdded = []struct{ file, text string }{
 var relied = []textEdit{
 	{file: rtProc, decl: "schedule"}, {file: rtProc, decl: "injectglist"}, {file: rtProc, decl: "ready"},
 	{file: rtProc, decl: "runqput"}, {file: rtProc, decl: "runqputbatch"}, {file: rtProc, decl: "preemptone"},
-	{file: rtProc, decl: "entersyscall"}, {file: rtProc, decl: "exitsyscall"}, {file: rtProc, decl: "wakep"},
+	{file: rtProc, decl: "gopark"}, {file: rtProc, decl: "park_m"}, {file: rtSignal, decl: "blockableSig"},
+	{file: "runtime/sigtab_linux_generic.go", decl: "sigtable"}, {file: rtProc, decl: "entersyscall"}, {file: rtProc, decl: "exitsyscall"}, {file: rtProc, decl: "wakep"},
 	{file: "runtime/stack.go", decl: "newstack"}, {file: "runtime/alg.go", decl: "alginit"},
 	{file: "runtime/rand.go", decl: "randinit"}, {file: rtLinux, decl: "sysargs"}, {file: rtLinux, decl: "osinit"},
 	{file: rtEpoll, decl: "netpollinit"}, {file: rtEpoll, decl: "netpollopen"}, {file: rtEpoll, decl: "netpollclose"},

@@ -11,7 +11,7 @@ import "golang.org/x/sys/unix"
 var allowed = []uint32{
 	unix.SYS_FUTEX, unix.SYS_MUNMAP, unix.SYS_MADVISE,
 	unix.SYS_RT_SIGRETURN, unix.SYS_RT_SIGACTION, unix.SYS_RT_SIGPROCMASK, unix.SYS_SIGALTSTACK,
-	unix.SYS_SCHED_YIELD,
+	unix.SYS_SCHED_YIELD, unix.SYS_RESTART_SYSCALL,
 }
 
 // Offsets in struct seccomp_data.

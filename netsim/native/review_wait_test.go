@@ -4,7 +4,6 @@ package native
 
 import (
 	"testing"
-	"time"
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
@@ -56,7 +55,6 @@ func TestABrokenConnectionIsNoEnd(t *testing.T) {
 // what they wait for.
 func TestGoroutinesThatHandEachOtherTheTurn(t *testing.T) {
 	spec := specOf(t, newEngine(t, nil), 1, "review", "srv: greet :7000", "cli: handing srv:7000")
-	spec.Silence = time.Second
 	res, err := world.Run(t.Context(), spec)
 	require.NoError(t, err)
 	assert.Equal(t, "hello <nil> <nil>\ndone\n", res.Text("cli", "stdout"))
