@@ -13,6 +13,7 @@ import (
 	"golang.org/x/sys/unix"
 
 	"trialog/netsim/kernel"
+	"trialog/netsim/native/code"
 	"trialog/netsim/native/page"
 )
 
@@ -148,7 +149,7 @@ func (pr *Program) inspect(file string) error {
 	if f.Section(".interp") != nil || f.Section(".dynamic") != nil {
 		return fmt.Errorf("native: %s is linked dynamically (cgo?): guests are pure Go", file)
 	}
-	if pr.sees, pr.trap, err = scan(f); err != nil {
+	if pr.sees, pr.trap, err = code.Search(f); err != nil {
 		return fmt.Errorf("native: %s %w", file, err)
 	}
 	return nil

@@ -8,6 +8,7 @@ import (
 	"golang.org/x/sys/unix"
 
 	"trialog/netsim/kernel"
+	"trialog/netsim/native/calls"
 	"trialog/netsim/native/page"
 )
 
@@ -187,7 +188,7 @@ func send(g *guest, a *[6]uint64) (uint64, kernel.Errno) {
 func (g *guest) transfer(a *[6]uint64) kernel.Errno {
 	e := g.onSocket(fdOf(a[0]))
 	if e == kernel.OK && a[3]&^(unix.MSG_DONTWAIT|unix.MSG_NOSIGNAL) != 0 {
-		g.sayOnce(g.Num, "%s with flags %#x is not served: EOPNOTSUPP", callName(g.Num), a[3])
+		g.sayOnce(g.Num, "%s with flags %#x is not served: EOPNOTSUPP", calls.Name(g.Num), a[3])
 		e = eopnotsupp
 	}
 	return e

@@ -6,6 +6,7 @@ import (
 	"golang.org/x/sys/unix"
 
 	"trialog/netsim/kernel"
+	"trialog/netsim/native/calls"
 	"trialog/netsim/native/page"
 )
 
@@ -161,7 +162,7 @@ const (
 
 // refuse answers for what the simulated system does not have, and says so once for each call.
 func refuse(g *guest, _ *[6]uint64) (uint64, kernel.Errno) {
-	g.sayOnce(g.Num, "system call %s is not served: ENOSYS", callName(g.Num))
+	g.sayOnce(g.Num, "system call %s is not served: ENOSYS", calls.Name(g.Num))
 	return 0, kernel.ENOSYS
 }
 

@@ -1,6 +1,5 @@
-//go:build linux && amd64
-
-package native
+// Package code searches the code of a native guest for instructions that read the real machine without asking anybody.
+package code
 
 import (
 	"bytes"
@@ -36,9 +35,9 @@ const own = "runtime.rt0_go"
 // entry is the function by which the runtime of a guest, and no other, takes over its page.
 const entry = "runtime.simInit"
 
-// scan searches the program's code. sees lists what it found, as "CPUID in FUNCTION"; trap tells that some of it may read the
-// time-stamp counter.
-func scan(f *elf.File) (sees []string, trap bool, err error) {
+// Search looks at a program. sees lists what it found, as "CPUID in FUNCTION"; trap tells that some of it may read the
+// time-stamp counter. What is no guest is an error that begins with a verb.
+func Search(f *elf.File) (sees []string, trap bool, err error) {
 	defer func() { // debug/gosym believes what it reads
 		if r := recover(); r != nil {
 			err = fmt.Errorf("is damaged: %v", r)

@@ -1,9 +1,17 @@
-//go:build linux && amd64
+// Package calls names the system calls of linux/amd64.
+package calls
 
-package native
+import "strconv"
 
-// callNames are the system calls of linux/amd64 by number.
-var callNames = map[uint64]string{
+// Name is what messages call the system call of a number: its name, where it has one, and the number.
+func Name(nr uint64) string {
+	if name := names[nr]; name != "" {
+		return name + " (" + strconv.FormatUint(nr, 10) + ")"
+	}
+	return strconv.FormatUint(nr, 10)
+}
+
+var names = map[uint64]string{
 	0: "read", 1: "write", 2: "open", 3: "close", 4: "stat", 5: "fstat", 6: "lstat", 7: "poll", 8: "lseek",
 	9: "mmap", 10: "mprotect", 11: "munmap", 12: "brk", 13: "rt_sigaction", 14: "rt_sigprocmask",
 	15: "rt_sigreturn", 16: "ioctl", 17: "pread64", 18: "pwrite64", 19: "readv", 20: "writev", 21: "access",
