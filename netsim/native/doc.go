@@ -24,6 +24,17 @@
 // RDTSC and RDTSCP trap likewise and read the virtual clock. A call that the simulated system does not have answers
 // ENOSYS, and says so once on the guest's standard error.
 //
+// So does what would be wrong if it were ignored: mapped files and code, O_SYNC, copies of descriptors, MSG_PEEK, links.
+// SO_LINGER is refused; modes, owners, locks and other socket options are agreed to and change nothing. The answers of
+// what is served are Linux's: testdata/linux.txt has those of the real one. A call that a program makes past package
+// os and net on a descriptor that waits (no O_NONBLOCK, or a slow disk) lets the whole process wait, its one thread.
+//
+// # The host
+//
+// Guests see nothing of the real system, and it does nothing to them: their limits are the engine's, signals that others
+// send are ignored, descriptors are closed. One that the host kills, or for which it has no room, is a harness error
+// ([kernel.Proc.Fail]); a guest that raised a signal which its handler could not take has crashed.
+//
 // # Preemption
 //
 // Nobody can stop a thread at a repeatable instruction from outside. So a goroutine is preempted after a seeded number of
