@@ -127,8 +127,8 @@ func TestDescribeConfigs(t *testing.T) {
 		}
 	})
 	require.Equal(t, "5 1 false flush.messages=5(1) log.flush.interval.messages=9223372036854775807(5)", c.setting(ofTopic, "t", "flush.messages"))
-	require.Equal(t, "7200000 4 false log.retention.hours=2(4) log.retention.hours=168(5)", c.setting(ofTopic, "t", "retention.ms"))
-	require.Equal(t, "null 4 false log.retention.hours=2(4) log.retention.hours=168(5)", c.setting(ofBroker, "1", "log.retention.ms"))
+	require.Equal(t, "7200000 5 false", c.setting(ofTopic, "t", "retention.ms"))
+	require.Equal(t, "null 5 false", c.setting(ofBroker, "1", "log.retention.ms"))
 	require.Equal(t, "broker.ack-after-append 4 true trialog.rules.off=broker.ack-after-append(4)", c.setting(ofBroker, "1", "trialog.rules.off"))
 	require.Equal(t, "absent", c.setting(ofBroker, "", "max.connections"))
 	twice := describeConfigs(4, ofBroker, "1")

@@ -246,13 +246,13 @@ func TestDescribe(t *testing.T) {
 		return "absent"
 	}
 	own := []Pair{{"retention.ms", "9"}}
-	assert.Equal(t, "9 1 [{retention.ms 9 1} {log.retention.hours 2 4} {log.retention.hours 168 5}]", find(b.DescribeTopic(own), "retention.ms"))
-	assert.Equal(t, "7200000 4 [{log.retention.hours 2 4} {log.retention.hours 168 5}]", find(b.DescribeTopic(nil), "retention.ms"))
-	assert.Equal(t, "604800000 5 [{log.roll.hours 168 5}]", find(b.DescribeTopic(nil), "segment.ms"))
+	assert.Equal(t, "9 1 [{retention.ms 9 1}]", find(b.DescribeTopic(own), "retention.ms"))
+	assert.Equal(t, "7200000 5 []", find(b.DescribeTopic(nil), "retention.ms"))
+	assert.Equal(t, "604800000 5 []", find(b.DescribeTopic(nil), "segment.ms"))
 	assert.Equal(t, "absent", find(b.DescribeTopic(nil), "internal.segment.bytes"))
 	assert.Equal(t, "absent", find(b.DescribeTopic(nil), "node.id"))
 	assert.Equal(t, "2 4 [{log.retention.hours 2 4} {log.retention.hours 168 5}]", find(b.DescribeBroker(), "log.retention.hours"))
-	assert.Equal(t, " 4 [{log.retention.hours 2 4} {log.retention.hours 168 5}]", find(b.DescribeBroker(), "log.retention.ms"))
+	assert.Equal(t, " 5 []", find(b.DescribeBroker(), "log.retention.ms"))
 	assert.Equal(t, "absent", find(b.DescribeBroker(), "retention.ms"))
 }
 

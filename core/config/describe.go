@@ -26,7 +26,7 @@ type Described struct {
 	Definition *Definition
 	Value      string // in the unit of the setting's own name; "" when it is given nowhere
 	Absent     bool   // given nowhere, and no list that may be empty: null in DescribeConfigs
-	Source     Source // of the strongest synonym
+	Source     Source // of the strongest synonym that is listed
 	Synonyms   []Synonym
 }
 
@@ -70,6 +70,7 @@ func (b *Broker) DescribeBroker() []Described {
 			}
 		}
 		out := described(d, sources)
+		out.listFrom(d.Name)
 		value, ok := r.find(d.Name)
 		if !ok {
 			value = d.Default
@@ -104,11 +105,40 @@ func (b *Broker) DescribeTopic(own []Pair) []Described {
 	for i := range table {
 		if d := &table[i]; d.Scope&ScopeTopic != 0 {
 			if sources := r.sources(d); len(sources) > 0 || d.Type == List {
-				all = append(all, described(d, sources))
+				out := described(d, sources)
+				out.listFrom(primary(d))
+				all = append(all, out)
 			}
 		}
 	}
 	return all
+}
+
+// primary is the broker-level name under which Kafka looks for a topic setting's synonyms; "" when there is none.
+func primary(d *Definition) string {
+	if len(d.Synonyms) == 0 {
+		return ""
+	}
+	return d.Synonyms[0]
+}
+
+// listFrom leaves of the broker-level synonyms those from the first of this name on, and names the source after what is
+// left: Kafka passes over the others, so that retention.ms under log.retention.hours has no synonym and is a default. The
+// value is that of the strongest all the same.
+func (d *Described) listFrom(name string) {
+	var own, rest []Synonym
+	if len(d.Synonyms) > 0 && d.Synonyms[0].Source == SourceTopic {
+		own, rest = d.Synonyms[:1], d.Synonyms[1:]
+	} else {
+		rest = d.Synonyms
+	}
+	for len(rest) > 0 && rest[0].Name != name {
+		rest = rest[1:]
+	}
+	d.Synonyms, d.Source = append(own[:len(own):len(own)], rest...), SourceDefault
+	if len(d.Synonyms) > 0 {
+		d.Source = d.Synonyms[0].Source
+	}
 }
 
 func described(d *Definition, sources []Synonym) Described {

@@ -34,6 +34,11 @@ var topicTable = []Definition{
 	{Name: "leader.replication.throttled.replicas", Type: List, Scope: ScopeTopic, Dynamic: true, Inert: true, Doc: "replicas whose leader is throttled"},
 	{Name: "follower.replication.throttled.replicas", Type: List, Scope: ScopeTopic, Dynamic: true, Inert: true, Doc: "replicas whose follower is throttled"},
 	{Name: "remote.storage.enable", Type: Bool, Default: "false", Validator: Validator{Range: "only false: there is no tiered storage", ok: func(v value) bool { return !v.truth }}, Scope: ScopeTopic, Dynamic: true, Inert: true, Doc: "tiered storage"},
-	{Name: "local.retention.ms", Type: Long, Default: "-2", Validator: atLeast(-2), Scope: ScopeTopic, Dynamic: true, Inert: true, Doc: "retention.ms of the local part under tiered storage"},
-	{Name: "local.retention.bytes", Type: Long, Default: "-2", Validator: atLeast(-2), Scope: ScopeTopic, Dynamic: true, Inert: true, Doc: "retention.bytes of the local part under tiered storage"},
+	{Name: "local.retention.ms", Type: Long, Default: "-2", Validator: atLeast(-2), Scope: ScopeTopic, Dynamic: true, Inert: true, Synonyms: []string{"log.local.retention.ms"}, Doc: "retention.ms of the local part under tiered storage"},
+	{Name: "local.retention.bytes", Type: Long, Default: "-2", Validator: atLeast(-2), Scope: ScopeTopic, Dynamic: true, Inert: true, Synonyms: []string{"log.local.retention.bytes"}, Doc: "retention.bytes of the local part under tiered storage"},
+	{Name: "remote.copy.lag.ms", Type: Long, Default: "0", Validator: atLeast(-1), Scope: ScopeTopic, Dynamic: true, Inert: true, Synonyms: []string{"log.remote.copy.lag.ms"}, Doc: "tiered storage"},
+	{Name: "remote.copy.lag.bytes", Type: Long, Default: "-1", Validator: atLeast(-1), Scope: ScopeTopic, Dynamic: true, Inert: true, Synonyms: []string{"log.remote.copy.lag.bytes"}, Doc: "tiered storage"},
+	{Name: "remote.log.copy.disable", Type: Bool, Default: "false", Scope: ScopeTopic, Dynamic: true, Inert: true, Doc: "tiered storage"},
+	{Name: "remote.log.delete.on.disable", Type: Bool, Default: "false", Scope: ScopeTopic, Dynamic: true, Inert: true, Doc: "tiered storage"},
+	{Name: "errors.deadletterqueue.group.enable", Type: Bool, Default: "false", Scope: ScopeTopic, Dynamic: true, Inert: true, Doc: "share groups"},
 }
