@@ -1,6 +1,7 @@
 package main
 
 import (
+	"errors"
 	"fmt"
 	"os"
 	"time"
@@ -48,6 +49,24 @@ func (f *clusterFlags) command(c *cobra.Command, do func(cl *client.Client, args
 		return do(cl, args)
 	}
 	return c
+}
+
+// propertyFlags adds --property, and the name that Kafka's tools gave it in 4.2 (KIP-1147).
+func propertyFlags(c *cobra.Command, to *[]string, usage, newer string) {
+	c.Flags().StringArrayVar(to, "property", nil, usage)
+	c.Flags().StringArrayVar(to, newer, nil, "the same as --property")
+	c.MarkFlagsMutuallyExclusive("property", newer)
+}
+
+// topicOf is the topic that a command is about: its argument, or --topic.
+func topicOf(args []string, flag string) (string, error) {
+	switch {
+	case len(args) == 1 && flag == "":
+		return args[0], nil
+	case len(args) == 0 && flag != "":
+		return flag, nil
+	}
+	return "", errors.New("the topic is needed, once: as an argument or as --topic")
 }
 
 // outcome gives a client's error the exit code of its outcome.

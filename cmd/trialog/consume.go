@@ -6,12 +6,14 @@ import (
 	"fmt"
 	"os"
 	"strconv"
+	"strings"
 	"time"
 	"unicode/utf8"
 
 	"github.com/spf13/cobra"
 
 	"trialog/cmd/trialog/cli"
+	"trialog/cmd/trialog/console"
 	"trialog/core/client"
 )
 
@@ -19,8 +21,11 @@ func init() { commands = append(commands, consumeCommand) }
 
 type consumeFlags struct {
 	clusterFlags
+	topic       string
 	partition   int32
 	offset      string
+	properties  []string
+	idle        int64
 	beginning   bool
 	separator   string
 	maxMessages int64
@@ -31,25 +36,58 @@ type consumeFlags struct {
 func consumeCommand() *cobra.Command {
 	var f consumeFlags
 	c := &cobra.Command{
-		Use:   "consume TOPIC",
+		Use:   "consume [TOPIC]",
 		Short: "print records, one a line",
 		Long: `Print the values of TOPIC's records to stdout, one a line, those of each partition in order. It begins at the
-end, as Kafka's console consumer does, unless told otherwise, and waits for more until it is stopped, unless --exit-at-end
-or --max-messages ends it.
+end, as Kafka's console consumer does, unless told otherwise, and waits for more until it is stopped, unless --exit-at-end,
+--max-messages or --timeout-ms ends it.
+
+--offset timestamp:T begins at the first record of that time or later; T is ms since 1970, or 2026-01-31T12:00:00Z.
+
+With --property name=value records are printed as kafka-console-consumer prints them, the parts in this order:
+  print.timestamp=false    print.partition=false    print.offset=false    print.delivery=false    print.epoch=false
+  print.headers=false      print.key=false          print.value=true
+  key.separator=TAB        line.separator=NEWLINE   headers.separator=,   null.literal=null
 
 Exit codes: 0 done; 1 no answer of the cluster within --timeout, an offset that does not exist, damaged records; 3 usage.`,
-		Example: `  trialog consume orders --offset earliest --exit-at-end --key-separator :`,
-		Args:    cobra.ExactArgs(1),
+		Example: `  trialog consume orders --offset earliest --exit-at-end --key-separator :
+  trialog consume orders --partition 0 --offset 42 --max-messages 1 --property print.headers=true --property print.offset=true`,
+		Args: cobra.MaximumNArgs(1),
 	}
+	c.Flags().StringVar(&f.topic, "topic", "", "the topic, as kafka-console-consumer is told it")
 	c.Flags().Int32Var(&f.partition, "partition", -1, "read this partition only")
-	c.Flags().StringVar(&f.offset, "offset", "latest", "where to begin: earliest, latest or a number (in each partition)")
+	c.Flags().StringVar(&f.offset, "offset", "latest", "where to begin: earliest, latest, a number or timestamp:T (in each partition)")
 	c.Flags().BoolVar(&f.beginning, "from-beginning", false, "the same as --offset earliest")
 	c.MarkFlagsMutuallyExclusive("offset", "from-beginning")
-	c.Flags().StringVar(&f.separator, "key-separator", "", "print keys too, and this behind them")
+	c.Flags().StringVar(&f.separator, "key-separator", "", "print keys too, and this behind them: print.key and key.separator in one")
+	propertyFlags(c, &f.properties, "how a record is printed, name=value; repeat for more", "formatter-property")
+	c.Flags().Int64Var(&f.idle, "timeout-ms", -1, "end when nothing came for so long; -1: wait")
 	c.Flags().Int64Var(&f.maxMessages, "max-messages", -1, "end after so many; -1: no limit")
 	c.Flags().BoolVar(&f.exitAtEnd, "exit-at-end", false, "end where the partitions ended when it began")
 	c.Flags().BoolVar(&f.committed, "read-committed", false, "leave out records of open transactions")
-	return f.command(c, func(cl *client.Client, args []string) error { return runConsume(c, cl, args[0], f) })
+	return f.command(c, func(cl *client.Client, args []string) error {
+		topic, err := topicOf(args, f.topic)
+		if err != nil {
+			return err
+		}
+		return runConsume(c, cl, topic, f)
+	})
+}
+
+// format is how records are printed.
+func (f *consumeFlags) format() (*console.RecordFormat, error) {
+	if f.separator != "" {
+		f.properties = append(f.properties, "print.key=true", "key.separator="+f.separator)
+	}
+	p, err := console.ParseProperties(f.properties)
+	if err != nil {
+		return nil, fmt.Errorf("consume: %w", err)
+	}
+	format, err := console.NewRecordFormat(p)
+	if err != nil {
+		return nil, fmt.Errorf("consume: %w", err)
+	}
+	return format, nil
 }
 
 func runConsume(c *cobra.Command, cl *client.Client, topic string, f consumeFlags) error {
@@ -63,33 +101,56 @@ func runConsume(c *cobra.Command, cl *client.Client, topic string, f consumeFlag
 	if err != nil {
 		return err
 	}
-	r := &reader{f: f, c: c, out: bufio.NewWriter(c.OutOrStdout()), ends: map[int32]int64{}, progress: newProgress(os.Stdout, "records")}
+	format, err := f.format()
+	if err != nil {
+		return err
+	}
+	r := &reader{f: f, c: c, format: format, out: bufio.NewWriter(c.OutOrStdout()), ends: map[int32]int64{}, progress: newProgress(os.Stdout, "records")}
 	defer r.progress.end()
-	r.consumer = cl.NewConsumer(client.FetchConfig{ReadCommitted: f.committed})
+	fetch := client.FetchConfig{ReadCommitted: f.committed}
+	if idle := time.Duration(f.idle) * time.Millisecond; idle >= 0 && idle < 500*time.Millisecond {
+		fetch.MaxWait = max(idle, time.Millisecond)
+	}
+	r.consumer = cl.NewConsumer(fetch)
 	if err := r.assign(c.Context(), cl, topic, from); err != nil {
 		return err
 	}
 	return r.read(c.Context(), topic)
 }
 
-// parseOffset gives client.Earliest and client.Latest for the words.
-func parseOffset(text string) (int64, error) {
+// place is where to begin in a partition: an offset, client.Earliest or client.Latest; or, with byTime, ms since 1970.
+type place struct {
+	at     int64
+	byTime bool
+}
+
+func parseOffset(text string) (place, error) {
 	switch text {
 	case "earliest":
-		return client.Earliest, nil
+		return place{at: client.Earliest}, nil
 	case "latest":
-		return client.Latest, nil
+		return place{at: client.Latest}, nil
+	}
+	if when, ok := strings.CutPrefix(text, "timestamp:"); ok {
+		if t, err := time.Parse(time.RFC3339, when); err == nil {
+			return place{t.UnixMilli(), true}, nil
+		}
+		if ms, err := strconv.ParseInt(when, 10, 64); err == nil && ms >= 0 {
+			return place{ms, true}, nil
+		}
+		return place{}, fmt.Errorf("consume: --offset %q: %q is not ms since 1970 or a time like 2026-01-31T12:00:00Z", text, when)
 	}
 	n, err := strconv.ParseInt(text, 10, 64)
 	if err != nil || n < 0 {
-		return 0, fmt.Errorf("consume: --offset %q is not earliest, latest or an offset", text)
+		return place{}, fmt.Errorf("consume: --offset %q is not earliest, latest, an offset or timestamp:T", text)
 	}
-	return n, nil
+	return place{at: n}, nil
 }
 
 // reader prints what a consumer brings.
 type reader struct {
 	f        consumeFlags
+	format   *console.RecordFormat
 	c        *cobra.Command
 	out      *bufio.Writer
 	consumer *client.Consumer
@@ -99,7 +160,7 @@ type reader struct {
 }
 
 // assign finds the partitions and where to begin and end in them.
-func (r *reader) assign(ctx context.Context, cl *client.Client, topic string, from int64) error {
+func (r *reader) assign(ctx context.Context, cl *client.Client, topic string, from place) error {
 	cluster, err := cl.Metadata(ctx, topic)
 	if err != nil {
 		return outcome(err)
@@ -111,7 +172,7 @@ func (r *reader) assign(ctx context.Context, cl *client.Client, topic string, fr
 				continue
 			}
 			found = true
-			if err := r.begin(ctx, cl, client.Position{Topic: topic, Partition: p.Partition, Offset: from}); err != nil {
+			if err := r.begin(ctx, cl, client.Position{Topic: topic, Partition: p.Partition, Offset: from.at}, from.byTime); err != nil {
 				return outcome(err)
 			}
 		}
@@ -122,7 +183,7 @@ func (r *reader) assign(ctx context.Context, cl *client.Client, topic string, fr
 	return nil
 }
 
-func (r *reader) begin(ctx context.Context, cl *client.Client, p client.Position) error {
+func (r *reader) begin(ctx context.Context, cl *client.Client, p client.Position, byTime bool) error {
 	if r.f.exitAtEnd {
 		end, err := cl.ListOffset(ctx, p.Topic, p.Partition, client.Latest)
 		if err != nil {
@@ -130,8 +191,11 @@ func (r *reader) begin(ctx context.Context, cl *client.Client, p client.Position
 		}
 		r.ends[p.Partition] = end.Offset
 	}
-	if p.Offset < 0 {
+	if p.Offset < 0 || byTime {
 		at, err := cl.ListOffset(ctx, p.Topic, p.Partition, p.Offset)
+		if err == nil && at.Offset < 0 { // no record is that late
+			at, err = cl.ListOffset(ctx, p.Topic, p.Partition, client.Latest)
+		}
 		if err != nil {
 			return err
 		}
@@ -147,12 +211,15 @@ func (r *reader) begin(ctx context.Context, cl *client.Client, p client.Position
 
 // read polls until it is done. Errors of the moment are tried again for as long as --timeout.
 func (r *reader) read(ctx context.Context, topic string) error {
-	answered := time.Now()
+	answered, brought := time.Now(), time.Now()
 	for !r.done() {
 		results := r.consumer.Poll(ctx)
 		for i := range results {
 			f := &results[i]
 			err := r.print(f)
+			if len(f.Records) > 0 {
+				brought = time.Now()
+			}
 			switch {
 			case err != nil:
 				r.out.Flush()
@@ -170,6 +237,9 @@ func (r *reader) read(ctx context.Context, topic string) error {
 		}
 		if err := r.out.Flush(); err != nil {
 			return cli.Exit(cli.Failed, fmt.Errorf("consume: stdout: %w", err))
+		}
+		if silent := time.Since(brought); r.f.idle >= 0 && silent >= time.Duration(r.f.idle)*time.Millisecond {
+			return nil
 		}
 	}
 	return nil
@@ -202,12 +272,7 @@ func (r *reader) print(f *client.Fetched) error {
 			cli.PrintJSON(r.out, consumedJSON(f, rec))
 			continue
 		}
-		if r.f.separator != "" {
-			r.out.Write(rec.Key)
-			r.out.WriteString(r.f.separator)
-		}
-		r.out.Write(rec.Value)
-		r.out.WriteByte('\n')
+		r.format.Write(r.out, f.Partition, rec)
 	}
 	if f.Corrupt != "" {
 		return fmt.Errorf("consume: %s-%d: damaged: %s", f.Topic, f.Partition, f.Corrupt)

@@ -7,12 +7,12 @@ import (
 	"fmt"
 	"io"
 	"os"
-	"strings"
 	"sync"
 
 	"github.com/spf13/cobra"
 
 	"trialog/cmd/trialog/cli"
+	"trialog/cmd/trialog/console"
 	"trialog/core/client"
 	"trialog/core/kafka"
 )
@@ -29,8 +29,11 @@ func init() { commands = append(commands, produceCommand) }
 
 type produceFlags struct {
 	clusterFlags
+	topic       string
 	partition   int32
 	separator   string
+	properties  []string
+	timestamp   int64
 	acks        acksFlag
 	idempotent  bool
 	retries     int
@@ -40,31 +43,70 @@ type produceFlags struct {
 func produceCommand() *cobra.Command {
 	f := produceFlags{acks: -1}
 	c := &cobra.Command{
-		Use:   "produce TOPIC",
+		Use:   "produce [TOPIC]",
 		Short: "append each line of stdin as a record",
 		Long: `Append each line of stdin as a record to TOPIC. Lines with a key go to the partition that Kafka's default
 partitioner chooses; lines without one to a partition for each batch in turn.
 
+With --property name=value a line is read as kafka-console-producer reads it: [headers delimiter] [key separator] value.
+  parse.key=false          key.separator=TAB             ignore.error=false: a part that is missing is an error
+  parse.headers=false      headers.delimiter=TAB         null.marker: this text is null
+  headers.separator=,      headers.key.separator=:
+
 Exit codes: 0 every record was acknowledged (with --acks 0: sent); 1 a record was not appended; 2 the outcome of a
 record is unknown; 3 usage. Nothing more is read after the first failure.`,
-		Example: `  printf 'k1:hello\nk2:world\n' | trialog produce greetings --key-separator :`,
-		Args:    cobra.ExactArgs(1),
+		Example: `  printf 'k1:hello\nk2:world\n' | trialog produce greetings --key-separator :
+  printf 'source:test|k1=hello\n' | trialog produce greetings --property parse.headers=true --property 'headers.delimiter=|' \
+      --property parse.key=true --property key.separator==`,
+		Args: cobra.MaximumNArgs(1),
 	}
+	c.Flags().StringVar(&f.topic, "topic", "", "the topic, as kafka-console-producer is told it")
 	c.Flags().Int32Var(&f.partition, "partition", -1, "send everything to this partition")
-	c.Flags().StringVar(&f.separator, "key-separator", "", "what stands between key and value; without it records have no key")
+	c.Flags().StringVar(&f.separator, "key-separator", "", "what stands between key and value: parse.key and key.separator in one")
+	propertyFlags(c, &f.properties, "how a line is read, name=value; repeat for more", "reader-property")
+	c.Flags().Int64Var(&f.timestamp, "timestamp", 0, "ms since 1970 of every record; 0: when it is sent")
 	c.Flags().Var(&f.acks, "acks", "all, 1 or 0")
 	c.Flags().BoolVar(&f.idempotent, "idempotent", false, "let the broker recognise retries (default: with --acks all)")
 	c.Flags().IntVar(&f.retries, "retries", -1, "attempts after the first; -1: until an outcome or 30s")
 	c.Flags().StringVar(&f.compression, "compression", "none", "of batches: none, gzip, snappy, lz4 or zstd")
+	c.Flags().StringVar(&f.compression, "compression-codec", "none", "the same as --compression, under Kafka's name")
+	c.MarkFlagsMutuallyExclusive("compression", "compression-codec")
 	return f.command(c, func(cl *client.Client, args []string) error {
 		if !c.Flags().Changed("idempotent") {
 			f.idempotent = f.acks == -1
 		}
-		return runProduce(c, cl, args[0], f)
+		topic, err := topicOf(args, f.topic)
+		if err != nil {
+			return err
+		}
+		return runProduce(c, cl, topic, f)
 	})
 }
 
+// format is how lines become records.
+func (f *produceFlags) format() (*console.LineFormat, error) {
+	if f.separator != "" {
+		f.properties = append(f.properties, "parse.key=true", "key.separator="+f.separator)
+	}
+	p, err := console.ParseProperties(f.properties)
+	if err != nil {
+		return nil, fmt.Errorf("produce: %w", err)
+	}
+	format, err := console.NewLineFormat(p)
+	if err != nil {
+		return nil, fmt.Errorf("produce: %w", err)
+	}
+	return format, nil
+}
+
 func runProduce(c *cobra.Command, cl *client.Client, topic string, f produceFlags) error {
+	format, err := f.format()
+	if err != nil {
+		return err
+	}
+	if f.timestamp < 0 {
+		return fmt.Errorf("produce: --timestamp %d is negative", f.timestamp)
+	}
 	producer, err := cl.NewProducer(client.ProducerConfig{Acks: int16(f.acks), Idempotent: f.idempotent, Retries: f.retries, Compression: f.compression})
 	if err != nil {
 		return err
@@ -80,7 +122,7 @@ func runProduce(c *cobra.Command, cl *client.Client, topic string, f produceFlag
 	if f.partition >= partitions || partitions == 0 || f.partition < -1 {
 		return fmt.Errorf("produce: topic %s has %d partitions, none is %d", topic, partitions, f.partition)
 	}
-	s := &sender{f: f, c: c, topic: topic, partitions: partitions, producer: producer, progress: newProgress(os.Stdin, "records")}
+	s := &sender{f: f, c: c, format: format, topic: topic, partitions: partitions, producer: producer, progress: newProgress(os.Stdin, "records")}
 	err = s.lines(c.Context(), c.InOrStdin())
 	s.wait.Wait()
 	s.progress.end()
@@ -94,6 +136,8 @@ func runProduce(c *cobra.Command, cl *client.Client, topic string, f produceFlag
 type sender struct {
 	f          produceFlags
 	c          *cobra.Command
+	format     *console.LineFormat
+	read       int64 // lines
 	topic      string
 	partitions int32
 	producer   *client.Producer
@@ -161,18 +205,19 @@ func readLines(in io.Reader) (<-chan string, <-chan error) {
 	return lines, end
 }
 
-// batch sends lines: one batch to each partition that they belong to.
-func (s *sender) batch(ctx context.Context, lines []string) error {
+// batch sends lines: one batch to each partition that they belong to. Lines before a bad one are sent.
+func (s *sender) batch(ctx context.Context, lines []string) (bad error) {
 	byPartition := make([][]client.Record, s.partitions)
 	for _, line := range lines {
-		r := client.Record{Value: []byte(line)}
+		s.read++
+		r, err := s.format.Parse(s.read, line)
+		if err != nil {
+			bad = fmt.Errorf("produce: %w", err)
+			break
+		}
+		r.Timestamp = s.f.timestamp
 		partition := s.turn
-		if s.f.separator != "" {
-			key, value, ok := strings.Cut(line, s.f.separator)
-			if !ok {
-				return fmt.Errorf("produce: no key separator %q in line %.40q", s.f.separator, line)
-			}
-			r.Key, r.Value = []byte(key), []byte(value)
+		if r.Key != nil {
 			partition = (kafka.Murmur2(r.Key) & 0x7fffffff) % s.partitions
 		}
 		if s.f.partition >= 0 {
@@ -186,7 +231,7 @@ func (s *sender) batch(ctx context.Context, lines []string) error {
 			s.send(ctx, int32(partition), records)
 		}
 	}
-	return nil
+	return bad
 }
 
 func (s *sender) send(ctx context.Context, partition int32, records []client.Record) {

@@ -266,12 +266,13 @@ func (f *Fetched) readRecords(batch []byte, base, uncompressed int64) bool {
 		f.Err = unsent("fetch", f.tp().String(), kafka.ErrMessageTooLarge.String(), fmt.Errorf("batch at offset %d: %w", base, err))
 		return false
 	}
+	head := it.Header()
 	for err == nil && it.Next() {
 		r := it.Record()
 		if r.Offset < f.Offset {
 			continue
 		}
-		got := Record{Offset: r.Offset, Timestamp: r.Timestamp, Key: r.Key, Value: r.Value}
+		got := Record{Offset: r.Offset, Timestamp: r.Timestamp, Key: r.Key, Value: r.Value, LeaderEpoch: head.LeaderEpoch, LogAppendTime: head.IsLogAppendTime()}
 		f.size += int64(len(r.Key) + len(r.Value))
 		if r.HeaderCount() > 0 {
 			got.Headers = r.AppendHeaders(nil)

@@ -28,6 +28,9 @@ type Record struct {
 	Key       []byte
 	Value     []byte
 	Headers   []record.RecordHeader
+
+	LeaderEpoch   int32 // as read: of the leader that appended it, -1 unknown; ignored by a producer
+	LogAppendTime bool  // as read: Timestamp is the broker's, not the producer's; ignored by a producer
 }
 
 // ProducerIdentity is a producer id with its epoch (KIP-98).
