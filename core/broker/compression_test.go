@@ -140,6 +140,21 @@ func TestUncompressedBound(t *testing.T) {
 	}
 }
 
+// One record of a compressed batch has a bound of its own, to the byte; it is the topic's.
+func TestUncompressedRecordBound(t *testing.T) {
+	c := start(t, t.TempDir()).dial()
+	b := batch("a", strings.Repeat("x", 5000), "b")
+	const size = 5000 + 1 + 1 + 1 + 1 + 2 + 1 // attributes, both deltas, no key, the value's length, no headers
+	for extra, want := range map[int]kafka.ErrorCode{0: kafka.ErrNone, -1: kafka.ErrInvalidRecord} {
+		topic := fmt.Sprint("t", extra)
+		c.create(topic, 1, "max.decompressed.message.bytes", fmt.Sprint(size+extra))
+		for _, k := range allCodecs {
+			require.Equal(t, want, code(c.produce(-1, topic, 0, compressed(k, b))), "%s %d", k, extra)
+		}
+		require.Equal(t, kafka.ErrNone, code(c.produce(-1, topic, 0, b)), "it bounds compressed batches only")
+	}
+}
+
 // The largest timestamp in the header becomes that of the records, and a lookup by time finds the record inside.
 func TestCompressedTimes(t *testing.T) {
 	in := start(t, t.TempDir())

@@ -87,7 +87,7 @@ func TestDefaults(t *testing.T) {
 		FlushMessages: math.MaxInt64, FlushMs: math.MaxInt64, RetentionMs: 7 * 86_400_000, RetentionBytes: -1,
 		FileDeleteDelayMs: 60_000, CleanupDelete: true, DeleteRetentionMs: 86_400_000, MinCleanableDirtyRatio: 0.5,
 		MaxCompactionLagMs: math.MaxInt64, MaxMessageBytes: 1048588, TimestampBeforeMaxMs: math.MaxInt64,
-		TimestampAfterMaxMs: 3_600_000, CompressionType: "producer", UncompressedMaxBytes: 100 << 20,
+		TimestampAfterMaxMs: 3_600_000, CompressionType: "producer", UncompressedMaxBytes: 100 << 20, UncompressedRecordMax: 2147483639,
 		MinInsyncReplicas: 1,
 	}, b.Topic(nil))
 }

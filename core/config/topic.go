@@ -32,6 +32,7 @@ type Topic struct {
 	CompressionType        string // "producer" keeps what the client chose
 	CompressionLevel       int32  // of that type, if it has levels
 	UncompressedMaxBytes   int64  // of a compressed batch's records; the broker's
+	UncompressedRecordMax  int64  // bytes of one record of a compressed batch
 	MinInsyncReplicas      int32
 	UncleanLeaderElection  bool
 }
@@ -86,6 +87,7 @@ func (b *Broker) Topic(own []Pair) Topic {
 		MinCompactionLagMs:     v.int("min.compaction.lag.ms"),
 		MaxCompactionLagMs:     v.int("max.compaction.lag.ms"),
 		MaxMessageBytes:        int32(v.int("max.message.bytes")),
+		UncompressedRecordMax:  v.int("max.decompressed.message.bytes"),
 		LogAppendTime:          v.value("message.timestamp.type").text == "LogAppendTime",
 		TimestampBeforeMaxMs:   v.int("message.timestamp.before.max.ms"),
 		TimestampAfterMaxMs:    v.int("message.timestamp.after.max.ms"),

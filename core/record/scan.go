@@ -20,12 +20,16 @@ func (p *Produced) Scan(r io.Reader, window []byte) error {
 	if len(window) < binary.MaxVarintLen64 {
 		panic(fmt.Sprintf("record: a scan through a window of %d bytes", len(window)))
 	}
-	return p.scan(&scanner{src: r, buf: window})
+	max := p.RecordMax
+	if max == 0 {
+		max = math.MaxInt64
+	}
+	return p.scan(&scanner{src: r, buf: window, max: max})
 }
 
 // walk checks the records of a batch that is not compressed.
 func (p *Produced) walk(b []byte) error {
-	return p.scan(&scanner{buf: b[HeaderSize:], end: len(b) - HeaderSize, ended: true})
+	return p.scan(&scanner{buf: b[HeaderSize:], end: len(b) - HeaderSize, ended: true, max: math.MaxInt64})
 }
 
 func (p *Produced) scan(s *scanner) error {
@@ -62,7 +66,7 @@ func (p *Produced) scan(s *scanner) error {
 // batch of a log, whose records r decompresses and window is for as in Scan. It reads no further than there. Errors are
 // those of Scan; offset deltas need only increase.
 func (h *Header) FirstAt(r io.Reader, window []byte, start kafka.Offset, ts int64) (offset kafka.Offset, timestamp int64, found bool, err error) {
-	s := scanner{src: r, buf: window}
+	s := scanner{src: r, buf: window, max: math.MaxInt64}
 	last := int64(-1)
 	for i := range h.Count {
 		timestamp, delta, _ := s.record()
@@ -91,6 +95,7 @@ type scanner struct {
 	pos, end int   // of what is in buf and not yet read
 	err      error // of src; nil at its end
 	ended    bool
+	max      int64 // bytes that a record may have
 	left     int64 // bytes of the current record that are not yet read; below 0 when it was too short
 	bad      string
 }
@@ -189,7 +194,7 @@ func (s *scanner) bytes() bool {
 
 // record passes over one record.
 func (s *scanner) record() (timestamp, delta int64, hasKey bool) {
-	if size, n := short(s.buf[s.pos:s.end]); n > 0 && size > 0 && size <= int64(s.end-s.pos-n) {
+	if size, n := short(s.buf[s.pos:s.end]); n > 0 && size > 0 && size <= min(s.max, int64(s.end-s.pos-n)) {
 		var ok bool
 		if timestamp, delta, hasKey, ok = plainRecord(s.buf[s.pos+n : s.pos+n+int(size)]); ok {
 			s.pos += n + int(size)
@@ -198,8 +203,8 @@ func (s *scanner) record() (timestamp, delta int64, hasKey bool) {
 	}
 	s.left = math.MaxInt64
 	size := s.varint()
-	if size < 0 {
-		s.fail("size out of range")
+	if size < 0 || size > s.max {
+		s.fail(fmt.Sprintf("size %d out of range", size))
 	}
 	s.left = size
 	s.skip(1) // attributes of a record have no meaning yet

@@ -140,6 +140,8 @@ type Produced struct {
 	Oldest, Newest int32
 	// Keyless is the index of the first record without a key, which a compacted topic refuses; -1 if all have one.
 	Keyless int32
+	// RecordMax is the size in bytes that Scan allows a record, set before it; 0 is no limit.
+	RecordMax int64
 }
 
 // produceFault looks at the header for what only a log may hold.

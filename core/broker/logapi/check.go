@@ -131,6 +131,7 @@ func (c *checker) records(p *record.Produced, payload []byte, w *codec.Writer) r
 		return refusal{}
 	}
 	c.tee = tee{from: codec.Open(p.Codec(), payload, c.settings.UncompressedMaxBytes), to: w}
+	p.RecordMax = c.settings.UncompressedRecordMax
 	err := p.Scan(&c.tee, c.tee.from.Window())
 	c.tee.from.Close()
 	c.tee = tee{}
