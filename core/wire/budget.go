@@ -119,19 +119,23 @@ func (b *Budget) TryAcquire(bytes int64) bool {
 func (b *Budget) Release(bytes int64) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
-	b.used -= bytes
-	if b.used < 0 {
-		panic("wire: budget released more than was acquired")
-	}
-	b.grant()
+	b.release(bytes)
 }
 
 // releaseOver is Release by who could go over the budget.
 func (b *Budget) releaseOver(bytes int64) {
 	b.mu.Lock()
+	defer b.mu.Unlock()
 	b.over = false
-	b.mu.Unlock()
-	b.Release(bytes)
+	b.release(bytes)
+}
+
+func (b *Budget) release(bytes int64) {
+	b.used -= bytes
+	if b.used < 0 {
+		panic("wire: budget released more than was acquired")
+	}
+	b.grant()
 }
 
 // grant lets go on who can.
