@@ -3,8 +3,10 @@
 package native
 
 import (
+	"bufio"
 	"fmt"
 	"os"
+	"os/exec"
 	"path/filepath"
 	"runtime"
 	"sync"
@@ -227,4 +229,48 @@ func TestGuestsHaveNoDescriptorsOfOthers(t *testing.T) {
 		})
 	}
 	worlds.Wait()
+}
+
+// orphaned is the environment variable by which this test binary becomes a simulator that is killed.
+const orphaned = "TRIALOG_NATIVE_ORPHANED"
+
+// TestOrphans is that simulator: it names the process of its guest, and waits.
+func TestOrphans(t *testing.T) {
+	file := os.Getenv(orphaned)
+	if file == "" {
+		t.Skip("run by TestGuestsDieWithTheirSimulator")
+	}
+	p, err := newEngine(t, nil).Load(file)
+	require.NoError(t, err)
+	spec := world.Spec{Procs: procsOf([]string{"a: wait"}), Limit: 1e9}
+	spec.Program = struck{p, 200, func(pid int) {
+		fmt.Println("guest", pid)
+		select {}
+	}}
+	_, err = world.Run(t.Context(), spec)
+	require.NoError(t, err)
+}
+
+func TestGuestsDieWithTheirSimulator(t *testing.T) {
+	simulator := exec.Command(os.Args[0], "-test.run=^TestOrphans$", "-test.v")
+	simulator.Env = append(os.Environ(), orphaned+"="+built(t, "review"))
+	out, err := simulator.StdoutPipe()
+	require.NoError(t, err)
+	require.NoError(t, simulator.Start())
+	pid := 0
+	for lines := bufio.NewScanner(out); pid == 0 && lines.Scan(); {
+		_, _ = fmt.Sscanf(lines.Text(), "guest %d", &pid)
+	}
+	require.Positive(t, pid)
+	guest, err := unix.PidfdOpen(pid, 0)
+	require.NoError(t, err)
+	defer unix.Close(guest)
+	require.NoError(t, simulator.Process.Kill())
+	_ = simulator.Wait()
+	n, err := unix.Poll([]unix.PollFd{{Fd: int32(guest), Events: unix.POLLIN}}, 60_000)
+	for err == unix.EINTR {
+		n, err = unix.Poll([]unix.PollFd{{Fd: int32(guest), Events: unix.POLLIN}}, 60_000)
+	}
+	require.NoError(t, err)
+	assert.Equal(t, 1, n, "the guest is over")
 }
