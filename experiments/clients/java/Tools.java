@@ -11,6 +11,7 @@ import java.util.ArrayList;
 import java.util.List;
 import java.util.Map;
 import java.util.concurrent.CompletableFuture;
+import java.util.concurrent.CopyOnWriteArrayList;
 import java.util.concurrent.TimeUnit;
 import java.util.concurrent.locks.LockSupport;
 import org.apache.kafka.common.utils.internals.Exit;
@@ -26,7 +27,6 @@ public final class Tools {
     public static void main(String[] args) throws Exception {
         PrintStream answers = System.out;
         BufferedReader in = new BufferedReader(new InputStreamReader(System.in, StandardCharsets.UTF_8));
-        Exit.setShutdownHookAdder((name, runnable) -> { });
         for (String line = in.readLine(); line != null; line = in.readLine()) {
             JsonNode job = JSON.readTree(line);
             List<String> argv = new ArrayList<>();
@@ -50,6 +50,8 @@ public final class Tools {
         };
         Exit.setExitProcedure(exit);
         Exit.setHaltProcedure(exit);
+        List<Runnable> hooks = new CopyOnWriteArrayList<>();
+        Exit.setShutdownHookAdder((name, hook) -> hooks.add(hook));
         System.setIn(new ByteArrayInputStream(stdin.getBytes(StandardCharsets.UTF_8)));
         System.setOut(new PrintStream(out, true, StandardCharsets.UTF_8));
         System.setErr(new PrintStream(err, true, StandardCharsets.UTF_8));
@@ -66,7 +68,13 @@ public final class Tools {
         });
         t.setDaemon(true);
         t.start();
-        return Map.of("code", code.completeOnTimeout(HANGS, 60, TimeUnit.SECONDS).get(),
-            "out", out.toString(StandardCharsets.UTF_8), "err", err.toString(StandardCharsets.UTF_8));
+        int status = code.completeOnTimeout(HANGS, 60, TimeUnit.SECONDS).get();
+        for (Runnable hook : hooks) { // a producer is closed in one
+            Thread h = new Thread(hook);
+            h.setDaemon(true);
+            h.start();
+            h.join(10_000);
+        }
+        return Map.of("code", status, "out", out.toString(StandardCharsets.UTF_8), "err", err.toString(StandardCharsets.UTF_8));
     }
 }
