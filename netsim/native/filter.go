@@ -6,7 +6,7 @@ import "golang.org/x/sys/unix"
 
 // allowed are the system calls that a guest may make of the real kernel: those by which Go's runtime manages the
 // memory, the signals and the one thread of its own process. mmap is allowed for anonymous memory at an address of the
-// guest's choice, mmap and mprotect for memory that cannot be executed, futex on anything: the only word that somebody
+// guest's choice and of no kind that a host may have or not, mmap and mprotect for memory that cannot be executed, futex on anything: the only word that somebody
 // else waits on is the page's.
 var allowed = []uint32{
 	unix.SYS_FUTEX, unix.SYS_MUNMAP, unix.SYS_MADVISE,
@@ -42,13 +42,14 @@ func filter() []uint64 {
 		add(jeq, 0, 1, nr)
 		add(ret, 0, 0, unix.SECCOMP_RET_ALLOW)
 	}
-	add(jeq, 0, 9, unix.SYS_MMAP)
+	add(jeq, 0, 10, unix.SYS_MMAP)
 	add(load, 0, 0, dataArg0)
 	add(jeq, 0, 2, 0)
 	add(load, 0, 0, dataArg0+4)
-	add(jeq, 8, 0, 0)
+	add(jeq, 9, 0, 0)
 	add(load, 0, 0, dataArg3)
-	add(jset, 0, 6, unix.MAP_ANONYMOUS)
+	add(jset, 0, 7, unix.MAP_ANONYMOUS)
+	add(jset, 6, 0, unix.MAP_32BIT|unix.MAP_GROWSDOWN|unix.MAP_LOCKED|unix.MAP_HUGETLB)
 	add(load, 0, 0, dataArg2)
 	add(jset, 4, 0, unix.PROT_EXEC)
 	add(ret, 0, 0, unix.SECCOMP_RET_ALLOW)

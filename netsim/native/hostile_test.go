@@ -184,6 +184,7 @@ func TestFilesAreNotMapped(t *testing.T) {
 	assert.Equal(t, []string{
 		"unix.Mmap " + enodev, "syscall.Mmap " + enodev, "raw mmap " + enodev, "anonymous 4096 <nil>",
 		"code " + eacces, "raw code " + eacces, "mprotect " + eacces, "raw mprotect " + eacces,
+		"raw huge page cannot allocate memory", "raw anonymous 5 <nil>",
 	}, lines)
 	assert.Equal(t, "netsim: mmap of a file is not served: what a process writes to mapped memory could not be seen; ENODEV\n"+
 		"netsim: executable memory is not served: EACCES\n", stderr)

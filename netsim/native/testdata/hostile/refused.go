@@ -107,6 +107,10 @@ func maps([]string) {
 	say("mprotect", unix.Mprotect(b, unix.PROT_READ|unix.PROT_EXEC))
 	_, err = call(unix.SYS_MPROTECT, address(b), uintptr(len(b)), unix.PROT_READ|unix.PROT_EXEC)
 	say("raw mprotect", err)
+	_, err = call(unix.SYS_MMAP, 0, 2<<20, unix.PROT_READ|unix.PROT_WRITE, unix.MAP_ANON|unix.MAP_PRIVATE|unix.MAP_HUGETLB, ^uintptr(0), 0)
+	say("raw huge page", err)
+	at, err := call(unix.SYS_MMAP, 0, 4096, unix.PROT_READ|unix.PROT_WRITE, unix.MAP_ANON|unix.MAP_PRIVATE, ^uintptr(0), 0)
+	say("raw anonymous", at>>44, err)
 }
 
 // kill sends signals to processes of the real machine, whose ids are the arguments, and to everybody.

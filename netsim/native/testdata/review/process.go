@@ -42,6 +42,16 @@ func memory([]string) {
 	fmt.Println("unix.Mmap", unsafe.Pointer(unsafe.SliceData(b)), err)
 	p, err := unix.MmapPtr(-1, 0, nil, 1<<20, unix.PROT_READ|unix.PROT_WRITE, unix.MAP_ANON|unix.MAP_PRIVATE)
 	fmt.Println("unix.MmapPtr", p, err)
+	place := uintptr(0x5100 << 32)
+	for _, flags := range []int{unix.MAP_HUGETLB, unix.MAP_32BIT, unix.MAP_LOCKED, unix.MAP_GROWSDOWN} {
+		m, err := unix.Mmap(-1, 0, 2<<20, unix.PROT_READ|unix.PROT_WRITE, unix.MAP_ANON|unix.MAP_PRIVATE|flags)
+		fmt.Println("unix.Mmap", unsafe.Pointer(unsafe.SliceData(m)), err)
+		q, err := unix.MmapPtr(-1, 0, *(*unsafe.Pointer)(unsafe.Pointer(&place)), 2<<20, unix.PROT_READ|unix.PROT_WRITE, unix.MAP_ANON|unix.MAP_PRIVATE|flags)
+		fmt.Println("unix.MmapPtr", q, err)
+		if err == nil {
+			unix.MunmapPtr(q, 2<<20)
+		}
+	}
 	b, err = unix.Mremap(b, 2<<20, unix.MREMAP_MAYMOVE)
 	fmt.Println("unix.Mremap", len(b), err)
 	_, _, e := unix.RawSyscall(unix.SYS_MINCORE, uintptr(p), 4096, uintptr(p))
