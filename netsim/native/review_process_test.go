@@ -51,6 +51,8 @@ func TestMemoryLiesWhereTheGuestPutIt(t *testing.T) {
 	assert.Equal(t, text[true], text[false])
 	assert.Regexp(t, "unix.Mmap 0x5\\w{11} <nil>\n(?s:.*)unix.MmapPtr 0x5\\w{11} <nil>\n", text[true])
 	assert.Equal(t, 4, strings.Count(text[true], " cannot allocate memory\n"), "no huge pages, and nothing below 2 GiB: %s", text[true])
+	const advice = "unix.Madvise <nil> "
+	assert.Contains(t, text[true], advice+"1\n"+advice+"1\n"+advice+"1\n"+advice+"0\n")
 	assert.Contains(t, text[true], "unix.Mremap 0 function not implemented\nmincore function not implemented\ndone\n")
 }
 

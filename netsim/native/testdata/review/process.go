@@ -52,6 +52,10 @@ func memory([]string) {
 			unix.MunmapPtr(q, 2<<20)
 		}
 	}
+	b[0] = 1
+	for _, advice := range []int{unix.MADV_HUGEPAGE, unix.MADV_COLLAPSE, unix.MADV_SEQUENTIAL, unix.MADV_FREE} {
+		fmt.Println("unix.Madvise", unix.Madvise(b, advice), b[0])
+	}
 	b, err = unix.Mremap(b, 2<<20, unix.MREMAP_MAYMOVE)
 	fmt.Println("unix.Mremap", len(b), err)
 	_, _, e := unix.RawSyscall(unix.SYS_MINCORE, uintptr(p), 4096, uintptr(p))
