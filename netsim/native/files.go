@@ -3,6 +3,7 @@
 package native
 
 import (
+	"io"
 	"path"
 	"strings"
 
@@ -106,8 +107,13 @@ func (g *guest) close(fd int) kernel.Errno {
 
 // lseek of a directory chooses the entry to go on with; one at the start sees the directory as it has become.
 func lseek(g *guest, a *[6]uint64) (uint64, kernel.Errno) {
-	at, e := g.p.Seek(fdOf(a[0]), int64(a[1]), fdOf(a[2]))
-	if d := g.dir(fdOf(a[0])); d != nil && e == kernel.OK {
+	off, whence := int64(a[1]), fdOf(a[2])
+	d := g.dir(fdOf(a[0]))
+	if d != nil && whence == io.SeekCurrent {
+		off, whence = off+int64(d.next), io.SeekStart
+	}
+	at, e := g.p.Seek(fdOf(a[0]), off, whence)
+	if d != nil && e == kernel.OK {
 		d.next = int(min(at, int64(len(d.list))))
 	}
 	return result(at, e)
