@@ -340,3 +340,26 @@ func TestCloneSharesUntilWritten(t *testing.T) {
 	require.Equal(t, fill('a', PageSize), data, "the fork has its own durable state")
 	require.Equal(t, byte('C'), b.content("/c")[0])
 }
+
+// A process that can have no more descriptors changes nothing by trying to open a file.
+func TestOpenWithoutAFreeDescriptor(t *testing.T) {
+	b := newBench(t, 1, Options{})
+	b.run(func(p *kernel.Proc) {
+		fd, e := p.Open("/f", kernel.OpenWrite|kernel.OpenCreate)
+		require.Equal(t, kernel.OK, e)
+		_, e = p.Write(fd, []byte("text"))
+		require.Equal(t, kernel.OK, e)
+		for e == kernel.OK {
+			_, e = p.Open("/f", kernel.OpenRead)
+		}
+		require.Equal(t, kernel.EMFILE, e)
+		_, e = p.Open("/f", kernel.OpenWrite|kernel.OpenTrunc)
+		require.Equal(t, kernel.EMFILE, e)
+		_, e = p.Open("/new", kernel.OpenWrite|kernel.OpenCreate)
+		require.Equal(t, kernel.EMFILE, e)
+		st, e := p.Stat("/f")
+		require.Equal(t, []any{int64(4), kernel.OK}, []any{st.Size, e})
+		_, e = p.Stat("/new")
+		require.Equal(t, kernel.ENOENT, e)
+	})
+}

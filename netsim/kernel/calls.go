@@ -281,6 +281,9 @@ func (p *Proc) path(name, path string, do func() (int64, Errno)) (int64, Errno) 
 // Open is open(2).
 func (p *Proc) Open(path string, flags OpenFlags) (int, Errno) {
 	fd, e := p.path("open", path, func() (int64, Errno) {
+		if p.free() < 0 { // before anything is created or truncated
+			return -1, EMFILE
+		}
 		f, e := p.Host.FS.Open(p, path, flags)
 		if e != OK {
 			return -1, e

@@ -244,16 +244,25 @@ func (p *Proc) Install(fd int, f File) {
 	p.files[fd] = f
 }
 
-// allocate gives f the lowest free descriptor from 3 on.
-func (p *Proc) allocate(f File) (int, Errno) {
+// free is the lowest free descriptor from 3 on, or -1.
+func (p *Proc) free() int {
 	for fd := 3; fd < FilesMax; fd++ {
 		if fd >= len(p.files) || p.files[fd] == nil {
-			p.Install(fd, f)
-			return fd, OK
+			return fd
 		}
 	}
-	f.Close(p)
-	return -1, EMFILE
+	return -1
+}
+
+// allocate gives f the lowest free descriptor from 3 on. If there is none, f is closed.
+func (p *Proc) allocate(f File) (int, Errno) {
+	fd := p.free()
+	if fd < 0 {
+		f.Close(p)
+		return -1, EMFILE
+	}
+	p.Install(fd, f)
+	return fd, OK
 }
 
 // File returns the open file behind fd, or nil. It is no system call.

@@ -134,6 +134,9 @@ func (p *Proc) socket(name string, fd int, do func(Socket) (int64, Errno)) (int6
 // Accept is accept(2).
 func (p *Proc) Accept(fd int) (int, Errno) {
 	v, e := p.socket("accept", fd, func(s Socket) (int64, Errno) {
+		if p.free() < 0 {
+			return -1, EMFILE
+		}
 		conn, e := s.Accept(p)
 		if e != OK {
 			return -1, e

@@ -123,3 +123,42 @@ func TestConnect(t *testing.T) {
 	})
 	b.run()
 }
+
+// A process that can have no more descriptors leaves a connection where it is, for when it has closed one.
+func TestAcceptWithoutAFreeDescriptor(t *testing.T) {
+	b := newBench(t, 1, Options{})
+	b.spawn("a", "a", func(g *guest) {
+		l := newSocket(t, g)
+		expect(t, kernel.OK, g.Bind(l, addr(1, 80)), "bind")
+		expect(t, kernel.OK, g.ListenOn(l), "listen")
+		last := 0
+		for {
+			fd, e := g.Socket()
+			if e == kernel.EMFILE {
+				break
+			}
+			last = fd
+		}
+		require.Equal(t, kernel.FilesMax-1, last)
+		g.wait(l, kernel.Readable)
+		for range 3 {
+			_, e := g.Accept(l)
+			expect(t, kernel.EMFILE, e, "accept")
+		}
+		expect(t, kernel.OK, g.Close(last), "close")
+		fd, e := g.Accept(l)
+		require.Equal(t, []any{last, kernel.OK}, []any{fd, e})
+		g.wait(fd, kernel.Readable)
+		n, e := g.Read(fd, make([]byte, 10))
+		require.Equal(t, []any{5, kernel.OK}, []any{n, e})
+	})
+	b.spawn("b", "b", func(g *guest) {
+		fd, e := g.Dial(addr(1, 80))
+		expect(t, kernel.EINPROGRESS, e, "dial")
+		g.wait(fd, kernel.Writable)
+		_, e = g.Write(fd, []byte("hello"))
+		expect(t, kernel.OK, e, "write")
+		g.wait(fd, kernel.Readable)
+	})
+	b.run()
+}
