@@ -26,6 +26,7 @@ func brokerCommand() *cobra.Command {
 		file      string
 		overrides []string
 		stopOnEOF bool
+		metrics   string
 		asJSON    bool
 	)
 	c := &cobra.Command{
@@ -34,11 +35,17 @@ func brokerCommand() *cobra.Command {
 		Long: `Run a broker until it is told to stop (SIGTERM or SIGINT: it stops cleanly; a second one ends it at once).
 It prints one line when it serves clients, and its log to stderr.
 
+With --metrics it shows itself over HTTP: /metrics in Prometheus' format under the names that Kafka's metrics have there,
+/healthz (200 while the process lives, also while it recovers) and /readyz (200 while clients are served, else 503).
+
 Exit codes: 0 stopped cleanly; 1 could not start or stop; 3 usage, a bad setting.`,
 		Example: `  trialog broker --override node.id=1 --override log.dirs=/var/lib/trialog
-  trialog broker --config server.properties`,
+  trialog broker --config server.properties --metrics localhost:9404`,
 		Args: cobra.NoArgs,
 		RunE: func(c *cobra.Command, _ []string) error {
+			if metrics != "" {
+				overrides = append(overrides, "trialog.metrics.listener="+metrics)
+			}
 			cfg, err := loadConfig(file, overrides)
 			if err != nil {
 				return err
@@ -57,6 +64,7 @@ Exit codes: 0 stopped cleanly; 1 could not start or stop; 3 usage, a bad setting
 	f := c.Flags()
 	f.StringVar(&file, "config", "", "server.properties; without it Kafka's defaults, and node.id must come from --override")
 	f.StringArrayVar(&overrides, "override", nil, "key=value that wins over the file; repeat for more")
+	f.StringVar(&metrics, "metrics", "", "host:port for /metrics, /healthz and /readyz: --override trialog.metrics.listener=")
 	f.BoolVar(&asJSON, "json", false, "print the line about serving as JSON")
 	f.BoolVar(&stopOnEOF, "stop-on-eof", false, "stop cleanly when stdin ends")
 	f.MarkHidden("stop-on-eof")
@@ -87,10 +95,15 @@ func runBroker(c *cobra.Command, cfg *config.Broker, asJSON bool, stop <-chan st
 	if err != nil {
 		return err
 	}
-	b, err := broker.New(cfg, broker.Options{Log: log, Version: sourceHash(), Events: events})
+	b, err := broker.New(cfg, broker.Options{Log: log, Version: sourceHash(), Events: events, Meter: newMeter(cfg)})
 	if err != nil {
 		return err
 	}
+	stopMetrics, err := serveMetrics(cfg, b, log)
+	if err != nil {
+		return cli.Exit(cli.Failed, err)
+	}
+	defer stopMetrics()
 	limitMemory(broker.RequestMemory(cfg))
 	if err := b.Start(); err != nil {
 		return cli.Exit(cli.Failed, err)

@@ -81,6 +81,11 @@ func (b *Broker) reconfigure(image *meta.Image) {
 func (b *Broker) openTopic(t *meta.TopicImage, lead bool) (failed []error) {
 	old := b.table.TopicByID(t.ID)
 	topic := &partition.Topic{Name: t.Name, ID: t.ID, Partitions: make([]*partition.Partition, len(t.Partitions))}
+	if old != nil {
+		topic.Meter = old.Meter
+	} else {
+		topic.Meter = b.opts.Meter.NewTopic()
+	}
 	for i := range t.Partitions {
 		image := &t.Partitions[i]
 		if !slices.Contains(image.Replicas, b.cfg.NodeID) {

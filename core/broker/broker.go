@@ -16,6 +16,7 @@ import (
 	"trialog/core/broker/fetchsession"
 	"trialog/core/broker/logdirs"
 	"trialog/core/broker/metalog"
+	"trialog/core/broker/meter"
 	"trialog/core/broker/partition"
 	"trialog/core/broker/serve"
 	"trialog/core/config"
@@ -32,6 +33,8 @@ type Options struct {
 	// Events takes the events of core/event, one line a Write, each before the
 	// effect that it describes leaves the process; nil: none. See EventsFromEnv.
 	Events io.Writer
+	// Meter counts requests, bytes and records; nil: nobody measures, at no cost.
+	Meter *meter.Meter
 }
 
 // Broker is one broker process. Make it with New.
@@ -41,6 +44,7 @@ type Broker struct {
 	opts   Options
 	rules  RuleSet
 	log    *slog.Logger
+	state  atomic.Int32
 	events *sink // nil: no events
 	origin time.Time
 
@@ -79,6 +83,7 @@ func New(cfg *config.Broker, opts Options) (*Broker, error) {
 		log = slog.New(slog.DiscardHandler)
 	}
 	b := &Broker{cfg: cfg, opts: opts, rules: rules, log: log, table: partition.NewTable(), brokerEpoch: kafka.NoBrokerEpoch}
+	b.state.Store(int32(Starting))
 	b.live.Store(cfg)
 	b.sessions = fetchsession.New(int(cfg.FetchSessionSlots), fetchsession.PartitionsMax, randomID)
 	b.events = newSink(opts.Events, log)
@@ -114,6 +119,7 @@ func (b *Broker) Start() error {
 }
 
 func (b *Broker) start() error {
+	b.state.Store(int32(Recovery))
 	if err := b.openDirs(); err != nil {
 		return err
 	}
@@ -137,10 +143,11 @@ func (b *Broker) start() error {
 		b.log.Warn(w)
 	}
 	b.chores = startChores(b)
-	b.server = serve.NewServer(b.rows(), b.limits(), b.log, b.now)
+	b.server = serve.NewServer(b.rows(), b.limits(), b.log, b.now, b.opts.Meter)
 	for i, l := range b.listeners {
 		b.server.Serve(l, b.cfg.Listeners[i].Name)
 	}
+	b.state.Store(int32(Running))
 	b.log.Info("serving", "node", b.cfg.NodeID, "addr", b.Addr().String(), "cluster", b.dirs.ClusterID(), "broker_epoch", b.brokerEpoch, "clean", b.dirs.Clean())
 	return nil
 }
@@ -178,6 +185,7 @@ func (b *Broker) Stop(ctx context.Context) error {
 }
 
 func (b *Broker) stop(ctx context.Context) error {
+	b.state.Store(int32(ShuttingDown))
 	for _, p := range b.table.All() {
 		p.Drain() // so that answers which wait for a flush leave
 	}

@@ -16,6 +16,7 @@
 //	configapi   DescribeConfigs, AlterConfigs, IncrementalAlterConfigs
 //	clusterapi  ApiVersions, DescribeCluster, InitProducerId
 //	groupapi    FindCoordinator, ListGroups
+//	meter       counts of requests, bytes and records; exporter shows them over HTTP
 //	metalog     __cluster_metadata-0 with its controller
 //	logdirs     log.dirs: lock, meta.properties, which directory holds what
 //

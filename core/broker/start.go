@@ -233,7 +233,7 @@ func randomID() int32 {
 func (b *Broker) rows() []serve.Row {
 	logs := &logapi.API{
 		Table: b.table, Sessions: b.sessions, Dirs: b.dirs, RemoveSoon: b.chores.removeSoon, FetchMaxBytes: int(b.cfg.FetchMaxBytes),
-		AckAfterAppend: b.rules.Broker.AckAfterAppend,
+		AckAfterAppend: b.rules.Broker.AckAfterAppend, Meter: b.opts.Meter,
 	}
 	topics := &topicapi.API{Config: b.live.Load, ClusterID: b.dirs.ClusterID(), Controller: b.meta, NewTopicID: metalog.NewUUID, Leads: b.leads}
 	configs := &configapi.API{Config: b.live.Load, Controller: b.meta}

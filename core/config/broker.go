@@ -18,6 +18,7 @@ type Broker struct {
 	ControllerListeners []Listener // those of listeners that controller.listener.names has; may be empty
 	AdvertisedListeners []Listener // never empty: Listeners when not set, even if their host or port is not dialable
 	ClusterID           string     // trialog.cluster.id; "" lets the broker make one
+	MetricsListener     string     // trialog.metrics.listener; "" is none
 	Rack                string     // "" is none
 	RulesOff            []string   // sorted room.rule names
 
@@ -142,6 +143,7 @@ func (b *Broker) load(r *reader) error {
 		b.LogDirs = []string{r.text("log.dir")}
 	}
 	b.ClusterID = r.text("trialog.cluster.id")
+	b.MetricsListener = r.text("trialog.metrics.listener")
 	b.Rack = r.text("broker.rack")
 	b.RulesOff, _ = ParseRulesOff(strings.Join(r.list("trialog.rules.off"), ",")) // the validator has seen it
 	b.NumPartitions = r.int32("num.partitions")

@@ -92,6 +92,25 @@ func nonEmpty() Validator {
 }
 
 // clusterID allows what Kafka's tools take: 22 characters of base64url.
+// hostPort allows host:port, [address]:port and :port.
+func hostPort() Validator {
+	return Validator{
+		Range: "host:port",
+		ok: func(v value) bool {
+			i := strings.LastIndexByte(v.text, ':')
+			if i < 0 {
+				return false
+			}
+			host := v.text[:i]
+			if strings.HasPrefix(host, "[") && strings.HasSuffix(host, "]") {
+				host = ""
+			}
+			_, err := strconv.ParseUint(v.text[i+1:], 10, 16)
+			return err == nil && !strings.ContainsAny(host, ":/[]")
+		},
+	}
+}
+
 func clusterID() Validator {
 	return Validator{
 		Range: "22 characters of [A-Za-z0-9_-]",

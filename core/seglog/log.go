@@ -167,6 +167,9 @@ func (l *Log) Size() int64 {
 	return n
 }
 
+// Segments is how many there are.
+func (l *Log) Segments() int { return len(*l.segments.Load()) }
+
 // SetSettings replaces the topic's settings; they hold from the next append or retention pass on.
 func (l *Log) SetSettings(s config.Topic) { l.settings.Store(&s) }
 

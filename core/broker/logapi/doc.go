@@ -12,6 +12,7 @@ package logapi
 import (
 	"trialog/core/broker/fetchsession"
 	"trialog/core/broker/logdirs"
+	"trialog/core/broker/meter"
 	"trialog/core/broker/partition"
 )
 
@@ -32,6 +33,9 @@ type API struct {
 	// FetchMaxBytes is fetch.max.bytes: the record bytes of a response, the first
 	// batch excepted.
 	FetchMaxBytes int
+
+	// Meter counts what is written and read; nil: nobody measures.
+	Meter *meter.Meter
 
 	// AckAfterAppend is rule broker.ack-after-append.
 	AckAfterAppend bool

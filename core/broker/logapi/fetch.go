@@ -7,6 +7,7 @@ import (
 	"sync"
 
 	"trialog/core/broker/fetchsession"
+	"trialog/core/broker/meter"
 	"trialog/core/broker/partition"
 	"trialog/core/broker/serve"
 	"trialog/core/kafka"
@@ -47,6 +48,7 @@ type fetchAnswer struct {
 // fetchPart is what one partition of the request yields.
 type fetchPart struct {
 	partition *partition.Partition // nil: unknown
+	meter     *meter.Topic
 	out       wire.FetchPartition
 	slice     seglog.Slice
 	more      bool // there is more than the slice, so waiting brings nothing
@@ -153,6 +155,9 @@ func (fa *fetchAnswer) topic(w *fetchsession.Want) *partition.Topic {
 func (fa *fetchAnswer) read(part *fetchPart, topic *partition.Topic, w *fetchsession.Want, found int) {
 	part.out = wire.FetchPartition{Index: w.Partition, HighWatermark: -1, LastStableOffset: -1, LogStartOffset: -1, DivergingEpoch: -1}
 	part.partition = topic.Partition(w.Partition)
+	if part.partition != nil {
+		part.meter = topic.Meter
+	}
 	p := part.partition
 	if code := fa.check(topic, p, w); code != kafka.ErrNone {
 		part.fail(code, fa.req.Version)
@@ -251,6 +256,7 @@ func (fa *fetchAnswer) build() {
 		fa.release() // a refused request has no partitions
 	}
 	parts := fa.parts
+	api := fa.measure()
 	fa.layout.Begin(fa.req.Version, fa.correlation, int16(fa.code), id, fa.runs(parts))
 	for i := 0; i < len(parts); {
 		n, end := fa.run(parts, i)
@@ -259,11 +265,28 @@ func (fa *fetchAnswer) build() {
 		}
 		for ; i < end; i++ {
 			if fa.includes(i) {
+				api.Error(parts[i].out.ErrorCode)
 				fa.layout.Partition(&parts[i].out)
 			}
 		}
 	}
 	fa.layout.End()
+}
+
+// measure counts what the answer holds; the errors of partitions are counted as they are laid out.
+func (fa *fetchAnswer) measure() *meter.API {
+	m := fa.api.Meter
+	if m == nil {
+		return nil
+	}
+	for i := range fa.parts {
+		if part := &fa.parts[i]; part.partition != nil {
+			m.Fetched(part.meter, kafka.ErrorCode(part.out.ErrorCode), part.out.RecordBytes)
+		}
+	}
+	api := m.API(wire.KeyFetch)
+	api.Error(int16(fa.code))
+	return api
 }
 
 // Send writes the response: memory and file bytes by turns. Once the size is out

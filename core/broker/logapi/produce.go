@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"sync"
 
+	"trialog/core/broker/meter"
 	"trialog/core/broker/partition"
 	"trialog/core/broker/serve"
 	"trialog/core/kafka"
@@ -15,6 +16,7 @@ import (
 type produceAnswer struct {
 	req         wire.ProduceRequest
 	correlation int32
+	meter       *meter.API
 	pool        *wire.Pool
 	frame       wire.Frame // kept until the answer has left
 
@@ -41,7 +43,7 @@ var produceAnswers = sync.Pool{New: func() any { return new(produceAnswer) }}
 // refused while others are written.
 func (a *API) Produce(rq *serve.Request) (serve.Answer, error) {
 	pa := produceAnswers.Get().(*produceAnswer)
-	pa.pool, pa.correlation = rq.Pool(), rq.Header.CorrelationID
+	pa.pool, pa.correlation, pa.meter = rq.Pool(), rq.Header.CorrelationID, a.Meter.API(wire.KeyProduce)
 	if err := pa.req.Parse(rq.Header.Version, rq.Body); err != nil {
 		pa.Drop()
 		return nil, err
@@ -56,6 +58,7 @@ func (a *API) Produce(rq *serve.Request) (serve.Answer, error) {
 	}
 	if pa.req.Acks == kafka.AcksNone {
 		err := pa.firstError()
+		pa.measure()
 		pa.Drop()
 		return nil, err
 	}
@@ -92,8 +95,12 @@ func (a *API) produceTopic(rq *serve.Request, pa *produceAnswer, t *wire.Produce
 	for i := t.First; i < t.First+t.Count; i++ {
 		entry := &pa.req.Partitions[i]
 		p := topic.Partition(entry.Index)
+		records, bytes := a.sizeOf(entry.Records)
 		no := a.producePartition(rq, pa, p, i)
 		code := no.code
+		if p != nil && code != kafka.ErrInvalidRequiredAcks {
+			a.Meter.Produced(topic.Meter, code, records, bytes)
+		}
 		entry.ErrorCode = int16(code)
 		if code == kafka.ErrNone {
 			continue
@@ -102,6 +109,25 @@ func (a *API) produceTopic(rq *serve.Request, pa *produceAnswer, t *wire.Produce
 		if code == kafka.ErrKafkaStorageError && pa.req.Version < 4 {
 			entry.ErrorCode = int16(kafka.ErrNotLeaderOrFollower) // older clients do not know 56
 		}
+	}
+}
+
+// sizeOf is what a batch counts for if it is appended; it is asked before, since an append writes into the batch.
+func (a *API) sizeOf(batch []byte) (records int32, bytes int) {
+	if a.Meter == nil {
+		return 0, 0
+	}
+	h, err := record.ParseHeader(batch)
+	if err != nil {
+		return 0, 0
+	}
+	return h.Count, len(batch)
+}
+
+// measure counts the errors that are answered.
+func (pa *produceAnswer) measure() {
+	for i := range pa.req.Partitions {
+		pa.meter.Error(pa.req.Partitions[i].ErrorCode)
 	}
 }
 
@@ -210,6 +236,7 @@ func (pa producePending) Resolve(serve.Reason) {
 // Send encodes and writes the response.
 func (pa *produceAnswer) Send(to *serve.Sink) error {
 	size := 64 + 64*len(pa.req.Partitions) // a guess: names and messages come on top
+	pa.measure()
 	buf := pa.pool.Get(size)
 	b := wire.BeginResponse(buf.B[:0], wire.KeyProduce, pa.req.Version, pa.correlation)
 	b = wire.AppendProduceResponse(b, &pa.req)

@@ -3,8 +3,10 @@ package partition
 import (
 	"cmp"
 	"slices"
+	"sort"
 	"sync"
 
+	"trialog/core/broker/meter"
 	"trialog/core/kafka"
 )
 
@@ -21,6 +23,7 @@ type Topic struct {
 	Name       string
 	ID         kafka.TopicID
 	Partitions []*Partition // by partition; nil where this broker has none
+	Meter      *meter.Topic // nil: nobody measures
 }
 
 // Partition is one of them, or nil.
@@ -79,6 +82,18 @@ func (t *Table) Remove(id kafka.TopicID) *Topic {
 	delete(t.byID, id)
 	delete(t.byName, topic.Name)
 	return topic
+}
+
+// Topics is all topics, sorted by name.
+func (t *Table) Topics() []*Topic {
+	t.mu.RLock()
+	all := make([]*Topic, 0, len(t.byName))
+	for _, topic := range t.byName {
+		all = append(all, topic)
+	}
+	t.mu.RUnlock()
+	sort.Slice(all, func(i, j int) bool { return all[i].Name < all[j].Name })
+	return all
 }
 
 // All is all partitions, sorted by name.

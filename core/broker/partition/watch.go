@@ -91,9 +91,22 @@ func (p *Partition) wakeAll() {
 	}
 }
 
-// Watching is how many waits there are, for tests and metrics.
+// Watching is how many waits there are, for tests.
 func (p *Partition) Watching() int {
+	produces, fetches := p.Waits()
+	return produces + fetches
+}
+
+// Waits is how many answers wait for an acknowledgement, and how many for data to fetch.
+func (p *Partition) Waits() (produces, fetches int) {
 	p.state.Lock()
 	defer p.state.Unlock()
-	return len(p.watches)
+	for _, w := range p.watches {
+		if w.kind == Visible {
+			fetches++
+		} else {
+			produces++
+		}
+	}
+	return produces, fetches
 }

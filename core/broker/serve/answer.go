@@ -78,6 +78,7 @@ var frameAnswers = sync.Pool{New: func() any { return new(frameAnswer) }}
 // Reply encodes a response now; its version must be the request's (kmsg's
 // ResponseKind sees to that), or 0 for the ApiVersions downgrade.
 func (rq *Request) Reply(resp kmsg.Response) Answer {
+	rq.timing.API.Answer(resp)
 	return rq.ReplyFrame(func(b []byte) []byte {
 		return wire.AppendResponse(b, rq.Header.CorrelationID, resp)
 	})

@@ -9,6 +9,7 @@ import (
 	"sync/atomic"
 	"time"
 
+	"trialog/core/broker/meter"
 	"trialog/core/wire"
 )
 
@@ -25,7 +26,7 @@ type conn struct {
 	sink    *Sink
 	frames  *wire.FrameReader
 
-	queue       chan Answer // answers that wait for their turn
+	queue       chan queued // answers that wait for their turn
 	outstanding atomic.Int32
 	writer      bool          // the writer goroutine was started; the reader's own
 	written     chan struct{} // closed when the writer ended
@@ -41,6 +42,12 @@ type conn struct {
 	quiet    int          // sweeps without progress; the sweep's own
 }
 
+// queued is an answer with the way of its request so far.
+type queued struct {
+	Answer
+	timing meter.Timing
+}
+
 func newConn(s *Server, nc net.Conn, listener string) *conn {
 	host, _, err := net.SplitHostPort(nc.RemoteAddr().String())
 	if err != nil {
@@ -49,7 +56,7 @@ func newConn(s *Server, nc net.Conn, listener string) *conn {
 	c := &conn{
 		server: s, net: nc,
 		session: Session{Principal: "User:ANONYMOUS", Listener: listener, Host: host},
-		queue:   make(chan Answer, pipelineMax),
+		queue:   make(chan queued, pipelineMax),
 		written: make(chan struct{}),
 		gone:    make(chan struct{}),
 		ending:  make(chan struct{}),
@@ -153,7 +160,7 @@ func (c *conn) read() error {
 		if answer == nil {
 			continue
 		}
-		if err := c.answer(answer); err != nil {
+		if err := c.answer(answer, rq.timing); err != nil {
 			return err
 		}
 	}
@@ -171,6 +178,9 @@ func (c *conn) handle(rq *Request) (Answer, error) {
 		c.session.ClientID = string(header.ClientID)
 	}
 	row := c.server.row(header.Key)
+	rq.timing = meter.Timing{API: c.server.meter.API(header.Key)}
+	rq.timing.Received = c.clock(&rq.timing)
+	rq.timing.API.Request(header.Version)
 	select {
 	case c.server.slots <- struct{}{}:
 	case <-c.gone:
@@ -179,17 +189,41 @@ func (c *conn) handle(rq *Request) (Answer, error) {
 	defer func() { <-c.server.slots }()
 	rq.Header, rq.Body, rq.Now = header, body, c.server.now()
 	answer, err := row.Handle(rq)
+	c.handled(&rq.timing, rq.Now.MonoNs, answer == nil)
 	if err != nil {
 		return nil, protocolError{err}
 	}
 	return answer, nil
 }
 
+// clock is the monotonic clock for times that are measured; 0 when nobody measures.
+func (c *conn) clock(t *meter.Timing) int64 {
+	if t.API == nil {
+		return 0
+	}
+	return c.server.now().MonoNs
+}
+
+// handled notes that a handler which began at a time has returned; without an answer that is the end of the request.
+func (c *conn) handled(t *meter.Timing, began int64, last bool) {
+	if t.API == nil {
+		return
+	}
+	t.Handled = c.clock(t)
+	t.API.Queue.Observe(began - t.Received)
+	t.API.Local.Observe(t.Handled - began)
+	if last {
+		t.Sent(t.Handled, t.Handled, t.Handled)
+	}
+}
+
 // answer sends an answer, or queues it behind those that wait.
-func (c *conn) answer(a Answer) error {
+func (c *conn) answer(a Answer, timing meter.Timing) error {
 	_, waits := a.(Pending)
 	if !waits && c.outstanding.Load() == 0 {
-		return a.Send(c.sink)
+		err := a.Send(c.sink)
+		timing.Sent(timing.Handled, timing.Handled, c.clock(&timing))
+		return err
 	}
 	if !c.writer {
 		c.writer = true
@@ -197,7 +231,7 @@ func (c *conn) answer(a Answer) error {
 	}
 	c.outstanding.Add(1)
 	select {
-	case c.queue <- a:
+	case c.queue <- queued{a, timing}:
 		return nil
 	case <-c.gone:
 		a.Drop()
@@ -210,10 +244,12 @@ func (c *conn) write() {
 	defer close(c.written)
 	waker := NewWaker()
 	for a := range c.queue {
-		if p, ok := a.(Pending); ok && !c.await(p, waker) {
+		turn := c.clock(&a.timing)
+		if p, ok := a.Answer.(Pending); ok && !c.await(p, a.timing.API, waker) {
 			a.Drop()
 			continue
 		}
+		ready := c.clock(&a.timing)
 		select {
 		case <-c.gone:
 			a.Drop()
@@ -225,14 +261,19 @@ func (c *conn) write() {
 			continue
 		}
 		c.outstanding.Add(-1)
+		a.timing.Sent(turn, ready, c.clock(&a.timing))
 	}
 }
 
 // await waits until p can be answered and resolves it; false when the connection
 // is gone.
-func (c *conn) await(p Pending, waker *Waker) bool {
+func (c *conn) await(p Pending, api *meter.API, waker *Waker) bool {
 	c.waiting.Store(true)
 	defer c.waiting.Store(false)
+	if api != nil {
+		api.Delayed.Add(1)
+		defer api.Delayed.Add(-1)
+	}
 	ending := c.ending
 	if !p.Impatient() {
 		ending = nil

@@ -3,6 +3,7 @@ package serve
 import (
 	"log/slog"
 
+	"trialog/core/broker/meter"
 	"trialog/core/kafka"
 	"trialog/core/wire"
 
@@ -69,9 +70,10 @@ type Request struct {
 	Now     kafka.Now
 	Log     *slog.Logger
 
-	frame *wire.Frame
-	pool  *wire.Pool
-	gone  <-chan struct{}
+	timing meter.Timing
+	frame  *wire.Frame
+	pool   *wire.Pool
+	gone   <-chan struct{}
 }
 
 // Decode parses the body with kmsg.

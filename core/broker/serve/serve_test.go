@@ -138,7 +138,7 @@ func newBench(t *testing.T, change func(*Limits)) *bench {
 			b.gates <- g
 			return g, nil
 		}),
-	}, limits, slog.New(slog.NewTextHandler(b.log, &slog.HandlerOptions{Level: slog.LevelDebug})), now)
+	}, limits, slog.New(slog.NewTextHandler(b.log, &slog.HandlerOptions{Level: slog.LevelDebug})), now, nil)
 	l, err := net.Listen("tcp", "127.0.0.1:0")
 	require.NoError(t, err)
 	b.addr = l.Addr().String()

@@ -6,9 +6,11 @@ import (
 	"log/slog"
 	"net"
 	"slices"
+	"sort"
 	"sync"
 	"time"
 
+	"trialog/core/broker/meter"
 	"trialog/core/kafka"
 	"trialog/core/wire"
 )
@@ -39,6 +41,7 @@ type Server struct {
 	limits Limits
 	log    *slog.Logger
 	now    func() kafka.Now
+	meter  *meter.Meter // nil: nobody measures
 	pool   wire.Pool
 	budget *wire.Budget
 	slots  chan struct{}
@@ -50,15 +53,17 @@ type Server struct {
 	listeners []net.Listener
 	conns     []*conn // in order of arrival
 	perIP     map[string]int
+	counts    map[string]*ListenerCount // by listener
 	stopping  bool
 	idle      *time.Timer
 	accepting sync.WaitGroup
 	serving   sync.WaitGroup
 }
 
-// NewServer makes a server that answers with rows.
-func NewServer(rows []Row, limits Limits, log *slog.Logger, now func() kafka.Now) *Server {
+// NewServer makes a server that answers with rows. m measures requests; it may be nil.
+func NewServer(rows []Row, limits Limits, log *slog.Logger, now func() kafka.Now, m *meter.Meter) *Server {
 	s := &Server{
+		meter: m, counts: map[string]*ListenerCount{},
 		limits: limits, log: slog.New(&limitHandler{Handler: log.Handler(), state: new(limitState), now: now}), now: now,
 		budget: wire.NewBudget(limits.RequestBytes), slots: make(chan struct{}, limits.RequestsMax), perIP: map[string]int{},
 		quit: make(chan struct{}),
@@ -85,11 +90,43 @@ func (s *Server) Connections() int {
 	return len(s.conns)
 }
 
+// ListenerCount is the connections of one listener: open now, accepted and closed since the start. Those that were refused
+// count as accepted and closed.
+type ListenerCount struct {
+	Name                  string
+	Open, Created, Closed int64
+}
+
+// Listeners is the connections of every listener, by name.
+func (s *Server) Listeners() []ListenerCount {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	var all []ListenerCount
+	for _, c := range s.counts {
+		all = append(all, *c)
+	}
+	sort.Slice(all, func(i, j int) bool { return all[i].Name < all[j].Name })
+	return all
+}
+
+// count notes that a connection of a listener was opened or closed. The lock is held.
+func (s *Server) count(listener string, opened, closed int64) {
+	c := s.counts[listener]
+	if c == nil {
+		c = &ListenerCount{Name: listener}
+		s.counts[listener] = c
+	}
+	c.Created += opened
+	c.Closed += closed
+	c.Open = c.Created - c.Closed
+}
+
 // Serve accepts from l in a goroutine of its own until Stop.
 func (s *Server) Serve(l net.Listener, name string) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.listeners = append(s.listeners, l)
+	s.count(name, 0, 0)
 	s.accepting.Add(1)
 	go s.accept(l, name)
 }
@@ -174,7 +211,10 @@ func (s *Server) admit(nc net.Conn, listener string) {
 	c := newConn(s, nc, listener)
 	s.mu.Lock()
 	refused := s.full(c.session.Host)
-	if !refused {
+	s.count(listener, 1, 0)
+	if refused {
+		s.count(listener, 0, 1)
+	} else {
 		s.conns = append(s.conns, c)
 		s.perIP[c.session.Host]++
 		s.serving.Add(1)
@@ -193,6 +233,7 @@ func (s *Server) admit(nc net.Conn, listener string) {
 func (s *Server) closed(c *conn, err error) {
 	defer s.serving.Done()
 	s.mu.Lock()
+	s.count(c.session.Listener, 0, 1)
 	if i := slices.Index(s.conns, c); i >= 0 {
 		s.conns = slices.Delete(s.conns, i, i+1)
 	}
