@@ -52,6 +52,14 @@ func Python(name string) func(root string) (Driver, error) {
 	}
 }
 
+// OldPython is the same with the packages of ../python/requirements-old.txt, under a name of its own.
+func OldPython(program, name string) func(root string) (Driver, error) {
+	return func(root string) (Driver, error) {
+		return Start(root, "env", "PYTHONPATH="+filepath.Join(root, Deps, "python-old"),
+			filepath.Join(root, Deps, "python", "bin", "python"), filepath.Join(root, "python", program), name)
+	}
+}
+
 // Node is ../node/name, run by the Node that setup has prepared.
 func Node(name string) func(root string) (Driver, error) {
 	return func(root string) (Driver, error) {
@@ -61,9 +69,20 @@ func Node(name string) func(root string) (Driver, error) {
 
 // Java is the class Driver of ../java.
 func Java(root string) (Driver, error) {
+	return java(root, JavaClasspath(root), "java")
+}
+
+// OldJava is the same before the client of ../java/old.xml, under a name of its own.
+func OldJava(name string) func(root string) (Driver, error) {
+	return func(root string) (Driver, error) {
+		old := filepath.Join(root, Deps, "java", "old", "*")
+		return java(root, old+string(filepath.ListSeparator)+JavaClasspath(root), name)
+	}
+}
+
+func java(root, classpath, name string) (Driver, error) {
 	return Start(root, "java", "-Xmx512m", "-XX:+UseSerialGC", "-XX:TieredStopAtLevel=1",
-		"-Dlog4j2.configurationFile="+filepath.Join(root, "java", "log4j2.properties"),
-		"-cp", JavaClasspath(root), "Driver")
+		"-Dlog4j2.configurationFile="+filepath.Join(root, "java", "log4j2.properties"), "-cp", classpath, "Driver", name)
 }
 
 // JavaClasspath is where the classes of ../java and everything that they need lie.

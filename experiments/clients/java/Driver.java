@@ -22,7 +22,7 @@ import org.apache.kafka.common.header.internals.RecordHeader;
 import org.apache.kafka.common.serialization.StringDeserializer;
 import org.apache.kafka.common.serialization.StringSerializer;
 
-/** Kafka's Java client: jobs and records as ../driver/driver.go describes them. */
+/** Kafka's Java client: jobs and records as ../driver/driver.go describes them. The argument is a name for it. */
 public final class Driver {
     private static final ObjectMapper JSON = new ObjectMapper();
 
@@ -71,7 +71,7 @@ public final class Driver {
     }
 
     public static void main(String[] args) throws Exception {
-        say(Map.of("client", "java", "version", version(), "codecs",
+        say(Map.of("client", args.length > 0 ? args[0] : "java", "version", version(), "codecs",
             List.of("none", "gzip", "snappy", "lz4", "zstd"), "idempotent", true, "reads", true, "stamps", true));
         BufferedReader in = new BufferedReader(new InputStreamReader(System.in, StandardCharsets.UTF_8));
         for (String line = in.readLine(); line != null; line = in.readLine()) {

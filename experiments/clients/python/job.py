@@ -44,9 +44,11 @@ def tallies(job):
     return [Tally(job) for _ in range(job["partitions"])]
 
 
-def serve(client, version, produce, consume):
-    """Says hello and does the jobs of standard input until it ends. Both functions take a job and return its tallies."""
-    say({"client": client, "version": version, "codecs": CODECS, "idempotent": True, "reads": True, "stamps": True})
+def serve(client, version, produce, consume, idempotent=True):
+    """Says hello, by the name that is the first argument if there is one, and does the jobs of standard input until it
+    ends. Both functions take a job and return its tallies."""
+    client = sys.argv[1] if len(sys.argv) > 1 else client
+    say({"client": client, "version": version, "codecs": CODECS, "idempotent": idempotent, "reads": True, "stamps": True})
     for line in sys.stdin:
         job = json.loads(line)
         try:

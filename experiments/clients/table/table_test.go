@@ -41,10 +41,12 @@ var starters = []struct {
 	{"kcat", driver.Kcat},
 	{"confluent-kafka", driver.Python("confluent.py")},
 	{"kafka-python", driver.Python("kafkapython.py")},
+	{"kafka-python-2", driver.OldPython("kafkapython.py", "kafka-python-2")},
 	{"aiokafka", driver.Python("aio.py")},
 	{"kafkajs", driver.Node("kafkajs.js")},
 	{"platformatic", driver.Node("platformatic.js")},
 	{"java", driver.Java},
+	{"java-2", driver.OldJava("java-2")},
 }
 
 // table is one broker and what its clients have done so far.
