@@ -20,7 +20,7 @@ import (
 func init() { commands = append(commands, consumeCommand) }
 
 type consumeFlags struct {
-	clusterFlags
+	cli.ClusterFlags
 	topic       string
 	partition   int32
 	offset      string
@@ -65,7 +65,7 @@ Exit codes: 0 done; 1 no answer of the cluster within --timeout, an offset that 
 	c.Flags().Int64Var(&f.maxMessages, "max-messages", -1, "end after so many; -1: no limit")
 	c.Flags().BoolVar(&f.exitAtEnd, "exit-at-end", false, "end where the partitions ended when it began")
 	c.Flags().BoolVar(&f.committed, "read-committed", false, "leave out records of open transactions")
-	return f.command(c, func(cl *client.Client, args []string) error {
+	return f.Command(c, func(cl *client.Client, args []string) error {
 		topic, err := topicOf(args, f.topic)
 		if err != nil {
 			return err
@@ -105,8 +105,8 @@ func runConsume(c *cobra.Command, cl *client.Client, topic string, f consumeFlag
 	if err != nil {
 		return err
 	}
-	r := &reader{f: f, c: c, format: format, out: bufio.NewWriter(c.OutOrStdout()), ends: map[int32]int64{}, progress: newProgress(os.Stdout, "records")}
-	defer r.progress.end()
+	r := &reader{f: f, c: c, format: format, out: bufio.NewWriter(c.OutOrStdout()), ends: map[int32]int64{}, progress: cli.NewProgress(os.Stdout, "records")}
+	defer r.progress.End()
 	fetch := client.FetchConfig{ReadCommitted: f.committed}
 	if idle := time.Duration(f.idle) * time.Millisecond; idle >= 0 && idle < 500*time.Millisecond {
 		fetch.MaxWait = max(idle, time.Millisecond)
@@ -156,14 +156,14 @@ type reader struct {
 	consumer *client.Consumer
 	ends     map[int32]int64 // with --exit-at-end: partitions still to read, and how far
 	printed  int64
-	progress *progress
+	progress *cli.Progress
 }
 
 // assign finds the partitions and where to begin and end in them.
 func (r *reader) assign(ctx context.Context, cl *client.Client, topic string, from place) error {
 	cluster, err := cl.Metadata(ctx, topic)
 	if err != nil {
-		return outcome(err)
+		return cli.Outcome(err)
 	}
 	found := false
 	for _, t := range cluster.Topics {
@@ -173,7 +173,7 @@ func (r *reader) assign(ctx context.Context, cl *client.Client, topic string, fr
 			}
 			found = true
 			if err := r.begin(ctx, cl, client.Position{Topic: topic, Partition: p.Partition, Offset: from.at}, from.byTime); err != nil {
-				return outcome(err)
+				return cli.Outcome(err)
 			}
 		}
 	}
@@ -226,9 +226,9 @@ func (r *reader) read(ctx context.Context, topic string) error {
 				return cli.Exit(cli.Failed, err)
 			case f.Err == nil:
 				answered = time.Now()
-			case fatal(f.Err) || time.Since(answered) > r.f.timeout:
+			case fatal(f.Err) || time.Since(answered) > r.f.Timeout:
 				r.out.Flush()
-				return outcome(f.Err)
+				return cli.Outcome(f.Err)
 			}
 			if end, limited := r.ends[f.Partition]; limited && f.Next >= end {
 				delete(r.ends, f.Partition)
@@ -267,8 +267,8 @@ func (r *reader) print(f *client.Fetched) error {
 			return nil
 		}
 		r.printed++
-		r.progress.show(r.printed)
-		if r.f.json {
+		r.progress.Show(r.printed)
+		if r.f.JSON {
 			cli.PrintJSON(r.out, consumedJSON(f, rec))
 			continue
 		}

@@ -6,6 +6,10 @@ import (
 	"github.com/spf13/cobra"
 
 	"trialog/cmd/trialog/courtcmd"
+	"trialog/cmd/trialog/topiccmd"
 )
 
-func init() { courtCommands = func() []*cobra.Command { return courtcmd.Commands(source) } }
+func init() {
+	courtCommands = func() []*cobra.Command { return courtcmd.Commands(source) }
+	commands = append(commands, topiccmd.Command)
+}

@@ -28,7 +28,7 @@ const (
 func init() { commands = append(commands, produceCommand) }
 
 type produceFlags struct {
-	clusterFlags
+	cli.ClusterFlags
 	topic       string
 	partition   int32
 	separator   string
@@ -71,7 +71,7 @@ record is unknown; 3 usage. Nothing more is read after the first failure.`,
 	c.Flags().StringVar(&f.compression, "compression", "none", "of batches: none, gzip, snappy, lz4 or zstd")
 	c.Flags().StringVar(&f.compression, "compression-codec", "none", "the same as --compression, under Kafka's name")
 	c.MarkFlagsMutuallyExclusive("compression", "compression-codec")
-	return f.command(c, func(cl *client.Client, args []string) error {
+	return f.Command(c, func(cl *client.Client, args []string) error {
 		if !c.Flags().Changed("idempotent") {
 			f.idempotent = f.acks == -1
 		}
@@ -113,7 +113,7 @@ func runProduce(c *cobra.Command, cl *client.Client, topic string, f produceFlag
 	}
 	cluster, err := cl.Metadata(c.Context(), topic)
 	if err != nil {
-		return outcome(err)
+		return cli.Outcome(err)
 	}
 	partitions := int32(0)
 	for _, t := range cluster.Topics {
@@ -122,12 +122,12 @@ func runProduce(c *cobra.Command, cl *client.Client, topic string, f produceFlag
 	if f.partition >= partitions || partitions == 0 || f.partition < -1 {
 		return fmt.Errorf("produce: topic %s has %d partitions, none is %d", topic, partitions, f.partition)
 	}
-	s := &sender{f: f, c: c, format: format, topic: topic, partitions: partitions, producer: producer, progress: newProgress(os.Stdin, "records")}
+	s := &sender{f: f, c: c, format: format, topic: topic, partitions: partitions, producer: producer, progress: cli.NewProgress(os.Stdin, "records")}
 	err = s.lines(c.Context(), c.InOrStdin())
 	s.wait.Wait()
-	s.progress.end()
+	s.progress.End()
 	if s.failure != nil {
-		return outcome(s.failure)
+		return cli.Outcome(s.failure)
 	}
 	return err
 }
@@ -147,7 +147,7 @@ type sender struct {
 	mu       sync.Mutex
 	sent     int64
 	failure  error // the worst so far: unknown before failed
-	progress *progress
+	progress *cli.Progress
 }
 
 // lines sends everything that it reads. A batch ends when it is full, or when the reader would have to wait.
@@ -246,12 +246,12 @@ func (s *sender) send(ctx context.Context, partition int32, records []client.Rec
 func (s *sender) end(partition int32, records int, r client.Result) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	if s.f.json {
+	if s.f.JSON {
 		cli.PrintJSON(s.c.OutOrStdout(), producedJSON(s.topic, partition, records, r))
 	}
 	if r.Err == nil {
 		s.sent += int64(records)
-		s.progress.show(s.sent)
+		s.progress.Show(s.sent)
 		return
 	}
 	if s.failure == nil || client.OutcomeOf(s.failure) == client.Failed && r.Outcome == client.Unknown {
@@ -281,4 +281,22 @@ func producedJSON(topic string, partition int32, records int, r client.Result) p
 		v.Offset = &r.BaseOffset
 	}
 	return v
+}
+
+// propertyFlags adds --property, and the name that Kafka's tools gave it in 4.2 (KIP-1147).
+func propertyFlags(c *cobra.Command, to *[]string, usage, newer string) {
+	c.Flags().StringArrayVar(to, "property", nil, usage)
+	c.Flags().StringArrayVar(to, newer, nil, "the same as --property")
+	c.MarkFlagsMutuallyExclusive("property", newer)
+}
+
+// topicOf is the topic that a command is about: its argument, or --topic.
+func topicOf(args []string, flag string) (string, error) {
+	switch {
+	case len(args) == 1 && flag == "":
+		return args[0], nil
+	case len(args) == 0 && flag != "":
+		return flag, nil
+	}
+	return "", errors.New("the topic is needed, once: as an argument or as --topic")
 }

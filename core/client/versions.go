@@ -22,6 +22,11 @@ var spoken = map[kmsg.Key]versionRange{
 	kmsg.CreateTopics:   {2, 7},
 	kmsg.DeleteTopics:   {1, 6},
 	kmsg.InitProducerID: {0, 4},
+
+	kmsg.DeleteRecords:           {0, 2},
+	kmsg.DescribeConfigs:         {1, 4},
+	kmsg.CreatePartitions:        {0, 3},
+	kmsg.IncrementalAlterConfigs: {0, 1},
 }
 
 // brokerVersions is what a broker said it serves, by key.

@@ -1,7 +1,10 @@
-package main
+// Package topiccmd holds `trialog topic`. It is not linked into the program that runs inside the simulator.
+package topiccmd
 
 import (
 	"fmt"
+	"maps"
+	"slices"
 	"strings"
 	"text/tabwriter"
 
@@ -11,24 +14,23 @@ import (
 	"trialog/core/client"
 )
 
-func init() { commands = append(commands, topicCommand) }
-
-func topicCommand() *cobra.Command {
+// Command makes it.
+func Command() *cobra.Command {
 	c := &cobra.Command{
 		Use:   "topic",
-		Short: "create, list, describe and delete topics",
+		Short: "create, list, describe, alter and delete topics",
 		Args:  cobra.NoArgs,
 		RunE: func(c *cobra.Command, _ []string) error {
 			c.Help()
 			return cli.Exit(cli.Usage, nil)
 		},
 	}
-	c.AddCommand(topicCreate(), topicList(), topicDescribe(), topicDelete())
+	c.AddCommand(topicCreate(), topicList(), topicDescribe(), topicAlter(), topicDeleteRecords(), topicDelete())
 	return c
 }
 
 func topicCreate() *cobra.Command {
-	var f clusterFlags
+	var f cli.ClusterFlags
 	var t client.NewTopic
 	var settings []string
 	c := &cobra.Command{
@@ -40,7 +42,7 @@ func topicCreate() *cobra.Command {
 	c.Flags().Int32Var(&t.Partitions, "partitions", 0, "number of partitions; 0: the broker's default")
 	c.Flags().Int16Var(&t.ReplicationFactor, "replication-factor", 0, "copies of each partition; 0: the broker's default")
 	c.Flags().StringArrayVar(&settings, "config", nil, "key=value, a setting of the topic; repeat for more")
-	return f.command(c, func(cl *client.Client, args []string) error {
+	return f.Command(c, func(cl *client.Client, args []string) error {
 		t.Name = args[0]
 		for _, s := range settings {
 			name, value, ok := strings.Cut(s, "=")
@@ -50,9 +52,9 @@ func topicCreate() *cobra.Command {
 			t.Config = append(t.Config, client.ConfigPair{Name: name, Value: value})
 		}
 		if err := cl.CreateTopic(c.Context(), t); err != nil {
-			return outcome(err)
+			return cli.Outcome(err)
 		}
-		if f.json {
+		if f.JSON {
 			return describeJSON(c, cl, t.Name)
 		}
 		return nil
@@ -60,15 +62,15 @@ func topicCreate() *cobra.Command {
 }
 
 func topicList() *cobra.Command {
-	var f clusterFlags
+	var f cli.ClusterFlags
 	c := &cobra.Command{Use: "list", Short: "list the topics", Args: cobra.NoArgs}
-	return f.command(c, func(cl *client.Client, _ []string) error {
+	return f.Command(c, func(cl *client.Client, _ []string) error {
 		cluster, err := cl.Metadata(c.Context())
 		if err != nil {
-			return outcome(err)
+			return cli.Outcome(err)
 		}
 		for i := range cluster.Topics {
-			if f.json {
+			if f.JSON {
 				cli.PrintJSON(c.OutOrStdout(), topicView(&cluster.Topics[i]))
 				continue
 			}
@@ -79,14 +81,14 @@ func topicList() *cobra.Command {
 }
 
 func topicDescribe() *cobra.Command {
-	var f clusterFlags
+	var f cli.ClusterFlags
 	c := &cobra.Command{
 		Use:   "describe NAME",
-		Short: "show the partitions of a topic: leader, epoch, replicas, offsets",
+		Short: "show a topic: partitions, settings of its own, when it is flushed and what that survives",
 		Args:  cobra.ExactArgs(1),
 	}
-	return f.command(c, func(cl *client.Client, args []string) error {
-		if f.json {
+	return f.Command(c, func(cl *client.Client, args []string) error {
+		if f.JSON {
 			return describeJSON(c, cl, args[0])
 		}
 		return describeTable(c, cl, args[0])
@@ -94,13 +96,13 @@ func topicDescribe() *cobra.Command {
 }
 
 func topicDelete() *cobra.Command {
-	var f clusterFlags
+	var f cli.ClusterFlags
 	c := &cobra.Command{Use: "delete NAME", Short: "delete a topic and its records", Args: cobra.ExactArgs(1)}
-	return f.command(c, func(cl *client.Client, args []string) error {
+	return f.Command(c, func(cl *client.Client, args []string) error {
 		if err := cl.DeleteTopic(c.Context(), args[0]); err != nil {
-			return outcome(err)
+			return cli.Outcome(err)
 		}
-		if f.json {
+		if f.JSON {
 			return cli.PrintJSON(c.OutOrStdout(), map[string]string{"deleted": args[0]})
 		}
 		return nil
@@ -113,6 +115,9 @@ type jsonTopic struct {
 	ID         string          `json:"id,omitempty"`
 	Internal   bool            `json:"internal,omitempty"`
 	Partitions []jsonPartition `json:"partitions"`
+
+	Config     map[string]string `json:"config,omitempty"` // what is set for the topic itself
+	Durability *durability       `json:"durability,omitempty"`
 }
 
 type jsonPartition struct {
@@ -138,11 +143,14 @@ func topicView(t *client.TopicInfo) jsonTopic {
 	return v
 }
 
+// ownSource is the source of a setting that was given to the topic.
+const ownSource = "DYNAMIC_TOPIC_CONFIG"
+
 // describe asks for one topic and the bounds of its partitions.
 func describe(c *cobra.Command, cl *client.Client, name string) (jsonTopic, error) {
 	cluster, err := cl.Metadata(c.Context(), name)
 	if err != nil {
-		return jsonTopic{}, outcome(err)
+		return jsonTopic{}, cli.Outcome(err)
 	}
 	if len(cluster.Topics) != 1 {
 		return jsonTopic{}, cli.Exit(cli.Failed, fmt.Errorf("topic %s: the broker answered about %d topics", name, len(cluster.Topics)))
@@ -152,13 +160,30 @@ func describe(c *cobra.Command, cl *client.Client, name string) (jsonTopic, erro
 		p := &v.Partitions[i]
 		earliest, err := cl.ListOffset(c.Context(), name, p.Partition, client.Earliest)
 		if err != nil {
-			return v, outcome(err)
+			return v, cli.Outcome(err)
 		}
 		latest, err := cl.ListOffset(c.Context(), name, p.Partition, client.Latest)
 		if err != nil {
-			return v, outcome(err)
+			return v, cli.Outcome(err)
 		}
 		p.Earliest, p.Latest = &earliest.Offset, &latest.Offset
+	}
+	settings, err := cl.TopicSettings(c.Context(), name)
+	if err != nil {
+		return v, cli.Outcome(err)
+	}
+	for _, s := range settings {
+		if s.Source == ownSource {
+			if v.Config == nil {
+				v.Config = map[string]string{}
+			}
+			v.Config[s.Name] = s.Value
+		}
+	}
+	if len(v.Partitions) > 0 && v.Partitions[0].Leader >= 0 {
+		if v.Durability, err = durabilityOf(c.Context(), cl, name, v.Partitions[0].Leader); err != nil {
+			return v, cli.Outcome(err)
+		}
 	}
 	return v, nil
 }
@@ -177,6 +202,12 @@ func describeTable(c *cobra.Command, cl *client.Client, name string) error {
 		return err
 	}
 	fmt.Fprintf(c.OutOrStdout(), "topic %s  id %s\n", v.Name, v.ID)
+	for _, key := range slices.Sorted(maps.Keys(v.Config)) {
+		fmt.Fprintf(c.OutOrStdout(), "config: %s=%s\n", key, v.Config[key])
+	}
+	if v.Durability != nil {
+		fmt.Fprintln(c.OutOrStdout(), strings.Join(v.Durability.lines(), "\n"))
+	}
 	w := tabwriter.NewWriter(c.OutOrStdout(), 0, 0, 2, ' ', 0)
 	fmt.Fprintln(w, "partition\tleader\tepoch\treplicas\tisr\tearliest\tlatest")
 	for _, p := range v.Partitions {
