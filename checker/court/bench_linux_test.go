@@ -117,6 +117,7 @@ func BenchmarkEngines(b *testing.B) {
 		b.Skip("there is no native engine here")
 	}
 	st := native.engine.NativeStats()
+	st.Memory.Store(true)
 	var cost [2]time.Duration
 	n := 0
 	for ; b.Loop(); n++ {

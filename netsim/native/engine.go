@@ -7,6 +7,7 @@ import (
 	"errors"
 	"fmt"
 	"os"
+	"strings"
 	"sync"
 	"sync/atomic"
 
@@ -46,11 +47,25 @@ type Stats struct {
 	Posted  atomic.Int64 // calls that needed no turn of their own
 	Polls   atomic.Int64 // of Calls, epoll_pwait
 	Empty   atomic.Int64 // polls that returned at once without an event
-	PeakKiB atomic.Int64 // the largest resident size that a process had
+	PeakKiB atomic.Int64 // the largest resident size that a process had at its end, if Memory is set
+	Memory  atomic.Bool  // read the sizes of processes, which costs some microseconds for each
 }
 
-func (s *Stats) resident(kib int64) {
-	for have := s.PeakKiB.Load(); kib > have && !s.PeakKiB.CompareAndSwap(have, kib); have = s.PeakKiB.Load() {
+// look reads the largest resident size that a process had. The rusage of a process counts what its parent held when it
+// was forked, too.
+func (s *Stats) look(pid int) {
+	if !s.Memory.Load() {
+		return
+	}
+	status, err := os.ReadFile(fmt.Sprintf("/proc/%d/status", pid))
+	if err != nil {
+		return
+	}
+	for line := range strings.Lines(string(status)) {
+		var kib int64
+		if n, _ := fmt.Sscanf(line, "VmHWM: %d kB", &kib); n == 1 {
+			s.PeakKiB.Store(max(kib, s.PeakKiB.Load()))
+		}
 	}
 }
 

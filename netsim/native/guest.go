@@ -219,11 +219,10 @@ func raised(sig unix.Signal) bool {
 func (g *guest) end() {
 	if g.running {
 		g.running = false
+		g.e.stats.look(g.pid)
 		_ = unix.Kill(g.pid, unix.SIGKILL)
 		for {
-			var used unix.Rusage
-			if _, err := unix.Wait4(g.pid, nil, 0, &used); err != unix.EINTR {
-				g.e.stats.resident(used.Maxrss)
+			if _, err := unix.Wait4(g.pid, nil, 0, nil); err != unix.EINTR {
 				break
 			}
 		}

@@ -14,7 +14,10 @@ import (
 type Engine struct{}
 
 // Stats are not available on this platform.
-type Stats struct{ Starts, StartNs, Calls, Posted, Polls, Empty, PeakKiB atomic.Int64 }
+type Stats struct {
+	Starts, StartNs, Calls, Posted, Polls, Empty, PeakKiB atomic.Int64
+	Memory                                                atomic.Bool
+}
 
 // Stats gives nothing.
 func (*Engine) Stats() *Stats { return nil }
