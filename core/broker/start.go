@@ -185,6 +185,7 @@ func (b *Broker) limits() serve.Limits {
 		ConnectionsPerIPMax: int(cfg.MaxConnectionsPerIP),
 		PerIP:               map[string]int{},
 		CreationRateMax:     int(cfg.MaxConnectionCreationRate),
+		CopyRegions:         !cfg.Sendfile,
 		IdleMax:             time.Duration(cfg.ConnectionsMaxIdleMs) * time.Millisecond,
 		SendBuffer:          b.socketBuffer("socket.send.buffer.bytes", cfg.SocketSendBufferBytes),
 		ReceiveBuffer:       b.socketBuffer("socket.receive.buffer.bytes", cfg.SocketReceiveBufferBytes),

@@ -19,6 +19,7 @@ type Broker struct {
 	AdvertisedListeners []Listener // never empty: Listeners when not set, even if their host or port is not dialable
 	ClusterID           string     // trialog.cluster.id; "" lets the broker make one
 	MetricsListener     string     // trialog.metrics.listener; "" is none
+	Sendfile            bool       // trialog.sendfile.enable
 	Rack                string     // "" is none
 	RulesOff            []string   // sorted room.rule names
 
@@ -143,6 +144,7 @@ func (b *Broker) load(r *reader) error {
 		b.LogDirs = []string{r.text("log.dir")}
 	}
 	b.ClusterID = r.text("trialog.cluster.id")
+	b.Sendfile = r.bool("trialog.sendfile.enable")
 	b.MetricsListener = r.text("trialog.metrics.listener")
 	b.Rack = r.text("broker.rack")
 	b.RulesOff, _ = ParseRulesOff(strings.Join(r.list("trialog.rules.off"), ",")) // the validator has seen it

@@ -72,7 +72,7 @@ func TestDefaults(t *testing.T) {
 		NodeID: 3, LogDirs: []string{"/tmp/kafka-logs"},
 		Listeners:           []Listener{{Name: "PLAINTEXT", Port: 9092}},
 		AdvertisedListeners: []Listener{{Name: "PLAINTEXT", Port: 9092}},
-		NumPartitions:       1, DefaultReplicationFactor: 1, AutoCreateTopics: true, DeleteTopics: true, ControlledShutdown: true,
+		NumPartitions:       1, DefaultReplicationFactor: 1, AutoCreateTopics: true, DeleteTopics: true, ControlledShutdown: true, Sendfile: true,
 		SocketRequestMaxBytes: 100 << 20, SocketSendBufferBytes: 100 << 10, SocketReceiveBufferBytes: 100 << 10,
 		QueuedMaxRequests: 500, MaxConnections: math.MaxInt32, MaxConnectionsPerIP: math.MaxInt32,
 		ConnectionsMaxIdleMs: 600_000, FetchMaxBytes: 55 << 20, FetchSessionSlots: 1000,

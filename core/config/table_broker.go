@@ -23,6 +23,7 @@ var identityTable = []Definition{
 // networkTable is connections and requests.
 var networkTable = []Definition{
 	{Name: "socket.request.max.bytes", Type: Int, Default: "104857600", Validator: atLeast(1), Scope: ScopeBroker, Doc: "longest request frame; a longer one closes the connection"},
+	{Name: "trialog.sendfile.enable", Type: Bool, Default: "true", Scope: ScopeBroker, Doc: "fetched bytes go from file to socket without a copy in this process; false is for comparing"},
 	{Name: "trialog.metrics.listener", Type: String, Validator: hostPort(), Scope: ScopeBroker, Doc: "host:port of /metrics (Prometheus), /healthz and /readyz over HTTP; port 0 is any free one; none when absent, and none in the simulator"},
 	{Name: "trialog.uncompressed.batch.max.bytes", Type: Int, Default: "104857600", Validator: atLeast(1), Scope: ScopeBroker, Doc: "bytes of a compressed batch's records uncompressed; more is MESSAGE_TOO_LARGE. Kafka knows no bound; the default is that of a request"},
 	{Name: "socket.send.buffer.bytes", Type: Int, Default: "102400", Validator: noLimitOr(1), Scope: ScopeBroker, Doc: "SO_SNDBUF; -1 leaves the system's choice"},

@@ -78,18 +78,31 @@ func NewProgress(busy *os.File, what string) *Progress {
 	return p
 }
 
+// NewProgressOnTerminal shows from the first count on, if stderr is a terminal.
+func NewProgressOnTerminal() *Progress {
+	p := &Progress{}
+	if term.IsTerminal(int(os.Stderr.Fd())) {
+		p.w = os.Stderr
+	}
+	return p
+}
+
+// What says what is counted from now on.
+func (p *Progress) What(what string) { p.what = what }
+
 // Show takes the count so far.
 func (p *Progress) Show(n int64) {
 	if p.w == nil || time.Now().Before(p.next) {
 		return
 	}
 	p.next, p.used = time.Now().Add(200*time.Millisecond), true
-	fmt.Fprintf(p.w, "\r%d %s", n, p.what)
+	fmt.Fprintf(p.w, "\r%d %s\x1b[K", n, p.what)
 }
 
 // End leaves the line.
 func (p *Progress) End() {
 	if p.used {
 		fmt.Fprintln(p.w)
+		p.used = false
 	}
 }

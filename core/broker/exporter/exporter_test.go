@@ -140,6 +140,12 @@ func TestCounts(t *testing.T) {
 		`trialog_metrics_left_out{what="topics"}`:                                                "0",
 	}
 	series := scrape(t, b)
+	// The time of a request is counted once its response is out, which its client may have before.
+	require.Eventually(t, func() bool {
+		series = scrape(t, b)
+		return series[`kafka_network_requestmetrics_totaltimems_count{request="Produce"}`] == "5" &&
+			series[`kafka_network_requestmetrics_totaltimems_count{request="ListOffsets"}`] == "1"
+	}, 10*time.Second, time.Millisecond)
 	for name, value := range want {
 		require.Equal(t, value, series[name], name)
 	}
@@ -172,7 +178,9 @@ func TestWaiting(t *testing.T) {
 	require.NoError(t, produce(t, p, "t", 0, 1).Err)
 	require.Len(t, (<-fetched)[0].Records, 1)
 	require.Eventually(t, func() bool { return scrape(t, b)[fmt.Sprintf(waiting, "numdelayedoperations")] == "0" }, 10*time.Second, time.Millisecond)
-	require.NotEqual(t, "0", scrape(t, b)[`kafka_network_requestmetrics_remotetimems_sum{request="Fetch"}`])
+	const remote = `kafka_network_requestmetrics_remotetimems_%s{request="Fetch"}`
+	require.Eventually(t, func() bool { return scrape(t, b)[fmt.Sprintf(remote, "count")] == "1" }, 10*time.Second, time.Millisecond)
+	require.NotEqual(t, "0", scrape(t, b)[fmt.Sprintf(remote, "sum")])
 }
 
 // With ten times the topics that anybody shows, a scrape has the size that a tenth has.

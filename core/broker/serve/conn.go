@@ -62,6 +62,9 @@ func newConn(s *Server, nc net.Conn, listener string) *conn {
 		ending:  make(chan struct{}),
 	}
 	c.sink = NewSink(nc, &s.pool, &c.progress)
+	if s.limits.CopyRegions {
+		c.sink.direct = direct{}
+	}
 	c.frames = wire.NewFrameReader(nc, s.limits.FrameMax, &s.pool, s.budget, c.gone)
 	c.frames.Patience = c.patience
 	return c

@@ -28,6 +28,7 @@ type Limits struct {
 	// second over all listeners; the others wait to be accepted (KIP-612).
 	CreationRateMax int
 	IdleMax         time.Duration // connections.max.idle.ms; 0 or less: never
+	CopyRegions     bool          // file bytes are copied through this process: trialog.sendfile.enable=false
 	SendBuffer      int           // socket.send.buffer.bytes; -1: the system's
 	ReceiveBuffer   int           // socket.receive.buffer.bytes; -1: the system's
 }
