@@ -53,8 +53,15 @@ repeat: ## native guests, 20 times each on machines that differ, with every Go r
 	$(GO) test -count=1 -timeout 60m ./netsim/native -run '^TestRepeat$$' -args -runs 20 -every-go -report $(CURDIR)/bin/repeat
 	@cat bin/repeat.txt
 
-bench: ## every benchmark, target and value printed
+bench: ## every benchmark, target and value printed; AGAINST=kafka: this broker beside a real Kafka (needs java and mvn)
+ifeq ($(AGAINST),kafka)
+	$(MAKE) build
+	@test -e bin/kafka/.complete || { mvn -q -B -f experiments/clients/java/pom.xml dependency:copy-dependencies \
+		-DoutputDirectory=$(CURDIR)/bin/kafka && touch bin/kafka/.complete; }
+	bin/trialog bench compare --kafka-jars bin/kafka
+else
 	$(GO) test -run '^$$' -bench . -benchmem ./...
+endif
 
 lint: ## gofmt, go vet (native and guest), staticcheck
 	@test -z "$$(gofmt -l .)" || { gofmt -l .; echo 'lint: the files above are not gofmt clean'; exit 1; }
