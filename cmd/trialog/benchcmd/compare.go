@@ -19,6 +19,9 @@ type row struct {
 	speed, cpu, p99 float64
 }
 
+// trickle is the row of single records; its figures are others.
+var trickle = paced{perSecond: 5000, recordBytes: 1000}
+
 // rows are those that one broker, one raw client and no group can do.
 var rows = []row{
 	{"produce, 16 KiB batches, acks=all", 16 << 10, false, 3, 0.35, 0},
@@ -88,6 +91,7 @@ func compare(c *cobra.Command, f *roundFlags, jars string, warm int64) error {
 		return err
 	}
 	results := make([][2][]result, len(rows))
+	var tails [2][]result
 	for round := range f.rounds {
 		for i := range rows {
 			for side, t := range targets {
@@ -98,6 +102,13 @@ func compare(c *cobra.Command, f *roundFlags, jars string, warm int64) error {
 				results[i][side] = append(results[i][side], r)
 			}
 		}
+		for side, t := range targets {
+			r, err := measureTail(c, t, f.time, shown(progress, fmt.Sprintf("round %d of %d: single records, %s", round+1, f.rounds, t.name)))
+			if err != nil {
+				return fmt.Errorf("single records, %s: %w", t.name, err)
+			}
+			tails[side] = append(tails[side], r)
+		}
 	}
 	progress.End()
 	if f.json {
@@ -106,9 +117,12 @@ func compare(c *cobra.Command, f *roundFlags, jars string, warm int64) error {
 				cli.PrintJSON(c.OutOrStdout(), figuresOf(rows[i].name, t.name, median(results[i][side])))
 			}
 		}
+		for side, t := range targets {
+			cli.PrintJSON(c.OutOrStdout(), figuresOf("single records, end to end", t.name, median(tails[side])))
+		}
 		return nil
 	}
-	printCompare(c.OutOrStdout(), results, idles, f.rounds)
+	printCompare(c.OutOrStdout(), results, tails, idles, f.rounds)
 	return nil
 }
 
@@ -116,6 +130,9 @@ func compare(c *cobra.Command, f *roundFlags, jars string, warm int64) error {
 func warmUp(c *cobra.Command, t *target, bytes int64, progress func(int64)) error {
 	const piece = 1 << 30 // so much lies on the disk at one time
 	for done := int64(0); done < bytes; done += piece {
+		if _, err := measureTail(c, t, 2*time.Second, func(int64) { progress(done) }); err != nil {
+			return fmt.Errorf("warm-up: %w", err)
+		}
 		for _, r := range []row{rows[0], rows[1], rows[3]} {
 			part := min(piece, bytes-done)
 			if r.batch == rows[0].batch {
@@ -144,6 +161,14 @@ func (w *row) measure(c *cobra.Command, t *target, until bound, progress func(in
 	return r, err
 }
 
+func measureTail(c *cobra.Command, t *target, duration time.Duration, progress func(int64)) (r result, err error) {
+	err = withTopic(c.Context(), t, "compare-single", nil, func() error {
+		r, err = trickle.tail(t, "compare-single", duration, progress)
+		return err
+	})
+	return r, err
+}
+
 // aim says whether a ratio is what was aimed at; 0 is no aim.
 func aim(ratio, target float64, least bool) string {
 	if target == 0 {
@@ -160,7 +185,7 @@ func aim(ratio, target float64, least bool) string {
 	return fmt.Sprintf("%s %.2fx %s", sign, target, word)
 }
 
-func printCompare(w io.Writer, results [][2][]result, idles [2]idle, rounds int) {
+func printCompare(w io.Writer, results [][2][]result, tails [2][]result, idles [2]idle, rounds int) {
 	t := newTable("", "Kafka", "Trialog", "ratio", "target")
 	line := func(name string, kafka, ours float64, format string, target float64, least bool) {
 		if kafka < 0 || ours < 0 {
@@ -181,6 +206,11 @@ func printCompare(w io.Writer, results [][2][]result, idles [2]idle, rounds int)
 		line("p50, ms", ms(kafka.p50), ms(ours.p50), "%.2f", 0, false)
 		line("p99, ms", ms(kafka.p99), ms(ours.p99), "%.2f", r.p99, false)
 	}
+	t.row(fmt.Sprintf("%d records/s of 1 kB, one a request, acks=all, end to end", trickle.perSecond))
+	kafka, ours := median(tails[0]), median(tails[1])
+	line("p50, ms", ms(kafka.p50), ms(ours.p50), "%.2f", 0, false)
+	line("p99, ms", ms(kafka.p99), ms(ours.p99), "%.2f", 0.5, false)
+	line("broker CPU, s/GiB", kafka.broker, ours.broker, "%.1f", 0.35, false)
 	t.row("start and idle")
 	line("start to ready, s", idles[0].ready.Seconds(), idles[1].ready.Seconds(), "%.2f", 0, false)
 	line("CPU until ready, s", idles[0].cpu, idles[1].cpu, "%.2f", 0, false)

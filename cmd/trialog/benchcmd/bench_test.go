@@ -1,0 +1,117 @@
+package benchcmd
+
+import (
+	"bytes"
+	"encoding/binary"
+	"errors"
+	"io"
+	"net"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"trialog/core/codec"
+	"trialog/core/record"
+)
+
+// echoes answers each frame with its own body, as often as it is told, and then hangs up.
+func echoes(t *testing.T, times int) string {
+	l, err := net.Listen("tcp", "127.0.0.1:0")
+	require.NoError(t, err)
+	t.Cleanup(func() { l.Close() })
+	go func() {
+		c, err := l.Accept()
+		if err != nil {
+			return
+		}
+		defer c.Close()
+		for range times {
+			frame, err := readFrame(c, nil)
+			if err != nil {
+				return
+			}
+			c.Write(binary.BigEndian.AppendUint32(nil, uint32(len(frame))))
+			c.Write(frame)
+		}
+		io.CopyN(io.Discard, c, 4)
+	}()
+	return l.Addr().String()
+}
+
+// requests makes so many frames that hold their number.
+func requests(count int32) func([]byte, int32) []byte {
+	return func(buf []byte, number int32) []byte {
+		if number > count {
+			return nil
+		}
+		return binary.BigEndian.AppendUint32(binary.BigEndian.AppendUint32(buf, 4), uint32(number))
+	}
+}
+
+// Every request is sent and checked once and in order, whatever the depth; a failure of either side ends the pipeline.
+func TestPipeline(t *testing.T) {
+	for _, depth := range []int{1, 2, 5} {
+		var seen []uint32
+		latencies, err := pipeline(echoes(t, 100), depth, requests(100), func(frame []byte) error {
+			seen = append(seen, binary.BigEndian.Uint32(frame))
+			return nil
+		})
+		require.NoError(t, err)
+		require.Len(t, latencies, 100)
+		for i, n := range seen {
+			require.Equal(t, uint32(i+1), n)
+		}
+		require.IsNonDecreasing(t, latencies)
+
+		_, err = pipeline(echoes(t, 10), depth, requests(1<<20), func([]byte) error { return nil })
+		require.Error(t, err, "the peer hung up")
+		bad := errors.New("bad")
+		_, err = pipeline(echoes(t, 1<<20), depth, requests(1<<20), func([]byte) error { return bad })
+		require.ErrorIs(t, err, bad)
+	}
+}
+
+// Batches are as large as asked and sound; text compresses, noise does not.
+func TestMakeBatch(t *testing.T) {
+	for _, compressible := range []bool{true, false} {
+		batch, records := makeBatch(64<<10, 100, compressible)
+		require.LessOrEqual(t, len(batch), 64<<10)
+		require.Greater(t, len(batch), 63<<10)
+		h, err := record.Validate(batch)
+		require.NoError(t, err)
+		require.Equal(t, records, int64(h.Count))
+		small := codec.Compress(nil, batch, record.LZ4, defaultLevel(record.LZ4))
+		require.Equal(t, compressible, len(small) < len(batch)/2, "%d of %d", len(small), len(batch))
+	}
+	_, records := makeBatch(1, 100, false)
+	require.Equal(t, int64(1), records, "one record at least")
+}
+
+func TestMedian(t *testing.T) {
+	round := func(mib int64, cpu float64, p50 time.Duration) result {
+		return result{bytes: mib << 20, records: mib, elapsed: time.Second, brokerCPU: cpu, clientCPU: cpu, latencies: []time.Duration{p50, p50, 9 * p50}}
+	}
+	m := median([]result{round(1024, 4, 7), round(2048, 4, 3), round(1024, 8, 5)})
+	require.Equal(t, measure{mib: 1024, records: 1024, broker: 4, client: 4, p50: 5, p99: 45, p999: 45}, m)
+	m = median([]result{round(1024, -1, 1), round(3072, -1, 1)})
+	require.Equal(t, 2048.0, m.mib)
+	require.Equal(t, -1.0, m.broker, "unknown")
+	require.Nil(t, figuresOf("", "", m).BrokerSecPerGiB)
+}
+
+func TestTable(t *testing.T) {
+	tb := newTable("", "a", "long")
+	tb.row("name", "1000.0")
+	tb.gap()
+	tb.row("  µ", "1", "2")
+	var out bytes.Buffer
+	tb.print(&out)
+	require.Equal(t, "           a  long\nname  1000.0\n\n  µ        1     2\n", out.String())
+	require.Equal(t, ">= 1.20x met", aim(1.2, 1.2, true))
+	require.Equal(t, ">= 1.20x missed", aim(1.19, 1.2, true))
+	require.Equal(t, "<= 0.50x met", aim(0.5, 0.5, false))
+	require.Empty(t, aim(3, 0, true))
+	require.Empty(t, ratioText(-1, 2))
+	require.Equal(t, "0.50x", ratioText(1, 2))
+}
