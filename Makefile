@@ -78,4 +78,5 @@ rewrite: ## regenerate golden files and transcripts
 	$(GO) test -short $(addprefix ./,$(GOLDEN)) -rewrite
 
 ci: lint build trial trial-wasm race test-clients test-report generate rewrite test ## what .ci/run calls
+	$(MAKE) hostile FOR=1m
 	git diff --exit-code
