@@ -115,3 +115,13 @@ func TestTable(t *testing.T) {
 	require.Empty(t, ratioText(-1, 2))
 	require.Equal(t, "0.50x", ratioText(1, 2))
 }
+
+// What Kafka's perf producer says at its end, after what it says meanwhile.
+func TestPerfResult(t *testing.T) {
+	r, err := perfResult([]byte("9 records sent, 1.8 records/sec (0.00 MB/sec), 1.0 ms avg latency, 2.0 ms max latency.\n" +
+		"2000000 records sent, 1000000.0 records/sec (95.37 MB/sec), 12.31 ms avg latency, 155.00 ms max latency, 9 ms 50th, 40 ms 95th, 66 ms 99th, 81 ms 99.9th.\n"))
+	require.NoError(t, err)
+	require.Equal(t, result{records: 2_000_000, requests: 2_000_000, bytes: 200_000_000, clientCPU: -1, elapsed: 2 * time.Second}, r)
+	_, err = perfResult([]byte("Exception in thread main"))
+	require.ErrorContains(t, err, "gave no result: Exception")
+}

@@ -91,7 +91,7 @@ func compare(c *cobra.Command, f *roundFlags, jars string, warm int64) error {
 		return err
 	}
 	results := make([][2][]result, len(rows))
-	var tails [2][]result
+	var tails, perfs [2][]result
 	for round := range f.rounds {
 		for i := range rows {
 			for side, t := range targets {
@@ -108,6 +108,11 @@ func compare(c *cobra.Command, f *roundFlags, jars string, warm int64) error {
 				return fmt.Errorf("single records, %s: %w", t.name, err)
 			}
 			tails[side] = append(tails[side], r)
+			progress.What("Kafka's perf producer, " + t.name)
+			if r, err = perf(c.Context(), t, jars); err != nil {
+				return err
+			}
+			perfs[side] = append(perfs[side], r)
 		}
 	}
 	progress.End()
@@ -119,10 +124,11 @@ func compare(c *cobra.Command, f *roundFlags, jars string, warm int64) error {
 		}
 		for side, t := range targets {
 			cli.PrintJSON(c.OutOrStdout(), figuresOf("single records, end to end", t.name, median(tails[side])))
+			cli.PrintJSON(c.OutOrStdout(), figuresOf("Kafka's perf producer", t.name, median(perfs[side])))
 		}
 		return nil
 	}
-	printCompare(c.OutOrStdout(), results, tails, idles, f.rounds)
+	printCompare(c.OutOrStdout(), results, tails, perfs, idles, f.rounds)
 	return nil
 }
 
@@ -149,7 +155,7 @@ func warmUp(c *cobra.Command, t *target, bytes int64, progress func(int64)) erro
 func (w *row) measure(c *cobra.Command, t *target, until bound, progress func(int64)) (r result, err error) {
 	batch, records := makeBatch(w.batch, 1000, false)
 	l := load{topic: "compare", batch: batch, records: records, acks: -1, depth: 5}
-	err = withTopic(c.Context(), t, l.topic, nil, func() error {
+	err = withTopic(c.Context(), t, one(l.topic), func() error {
 		if w.fetch {
 			l.depth = 4
 			r, err = fillAndFetch(t, l, 8<<20, until, progress)
@@ -162,7 +168,7 @@ func (w *row) measure(c *cobra.Command, t *target, until bound, progress func(in
 }
 
 func measureTail(c *cobra.Command, t *target, duration time.Duration, progress func(int64)) (r result, err error) {
-	err = withTopic(c.Context(), t, "compare-single", nil, func() error {
+	err = withTopic(c.Context(), t, one("compare-single"), func() error {
 		r, err = trickle.tail(t, "compare-single", duration, progress)
 		return err
 	})
@@ -185,7 +191,7 @@ func aim(ratio, target float64, least bool) string {
 	return fmt.Sprintf("%s %.2fx %s", sign, target, word)
 }
 
-func printCompare(w io.Writer, results [][2][]result, tails [2][]result, idles [2]idle, rounds int) {
+func printCompare(w io.Writer, results [][2][]result, tails, perfs [2][]result, idles [2]idle, rounds int) {
 	t := newTable("", "Kafka", "Trialog", "ratio", "target")
 	line := func(name string, kafka, ours float64, format string, target float64, least bool) {
 		if kafka < 0 || ours < 0 {
@@ -211,6 +217,10 @@ func printCompare(w io.Writer, results [][2][]result, tails [2][]result, idles [
 	line("p50, ms", ms(kafka.p50), ms(ours.p50), "%.2f", 0, false)
 	line("p99, ms", ms(kafka.p99), ms(ours.p99), "%.2f", 0.5, false)
 	line("broker CPU, s/GiB", kafka.broker, ours.broker, "%.1f", 0.35, false)
+	t.row(fmt.Sprintf("Kafka's perf producer: %d-byte records, %d partitions, %d KiB batches", perfBytes, perfPartitions, perfBatch>>10))
+	kafka, ours = median(perfs[0]), median(perfs[1])
+	line("records/s", kafka.records, ours.records, "%.0f", 1, true)
+	line("broker CPU, s/GiB", kafka.broker, ours.broker, "%.2f", 0.5, false)
 	t.row("start and idle")
 	line("start to ready, s", idles[0].ready.Seconds(), idles[1].ready.Seconds(), "%.2f", 0, false)
 	line("CPU until ready, s", idles[0].cpu, idles[1].cpu, "%.2f", 0, false)

@@ -72,14 +72,18 @@ func (f *targetFlags) open(dir string) (*target, error) {
 	return &target{name: f.bootstrap, addr: f.bootstrap, pid: f.pid, stop: func() {}}, nil
 }
 
-// withTopic makes a topic of one partition for the time of do.
-func withTopic(ctx context.Context, on *target, name string, settings []client.ConfigPair, do func() error) error {
+// one is a topic of one partition.
+func one(name string, settings ...client.ConfigPair) client.NewTopic {
+	return client.NewTopic{Name: name, Partitions: 1, ReplicationFactor: 1, Config: settings}
+}
+
+// withTopic makes a topic for the time of do.
+func withTopic(ctx context.Context, on *target, topic client.NewTopic, do func() error) error {
 	cl, err := client.New(client.Config{Bootstrap: []string{on.addr}, RequestTimeout: 30 * time.Second})
 	if err != nil {
 		return err
 	}
 	defer cl.Close()
-	topic := client.NewTopic{Name: name, Partitions: 1, ReplicationFactor: 1, Config: settings}
 	for patience := 50; ; patience-- { // a broker that has just started may not be ready to create
 		err := cl.CreateTopic(ctx, topic)
 		if err == nil || client.NameOf(err) == "TOPIC_ALREADY_EXISTS" && patience < 50 {
@@ -90,8 +94,8 @@ func withTopic(ctx context.Context, on *target, name string, settings []client.C
 		}
 		time.Sleep(100 * time.Millisecond)
 	}
-	defer cl.DeleteTopic(context.WithoutCancel(ctx), name)
-	if err := awaitLeader(ctx, cl, name); err != nil {
+	defer cl.DeleteTopic(context.WithoutCancel(ctx), topic.Name)
+	if err := awaitLeader(ctx, cl, topic.Name); err != nil {
 		return err
 	}
 	return do()

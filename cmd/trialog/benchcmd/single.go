@@ -126,7 +126,7 @@ func single(c *cobra.Command, rounds *roundFlags, on *targetFlags, f *loadFlags,
 	defer progress.End()
 	var all []result
 	for round := range rounds.rounds {
-		err := withTopic(c.Context(), t, l.topic, nil, func() error {
+		err := withTopic(c.Context(), t, one(l.topic), func() error {
 			r, err := measure(t, l, shown(progress, fmt.Sprintf("round %d of %d", round+1, rounds.rounds)))
 			all = append(all, r)
 			return err

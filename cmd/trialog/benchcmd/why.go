@@ -145,14 +145,14 @@ func reasons(dir string) ([]group, func(), error) {
 
 func producing(on *target) group {
 	batch, records := makeBatch(whyBatch, whyRecord, true)
-	one, _ := makeBatch(1, whyRecord, true)
+	alone, _ := makeBatch(1, whyRecord, true)
 	full := load{topic: "why-produce", batch: batch, records: records, codec: record.LZ4, acks: -1, depth: whyDepth, compressEach: true}
 	plain, single := full, full
 	plain.codec, plain.compressEach = record.Uncompressed, false
-	single.batch, single.records = one, 1
+	single.batch, single.records = alone, 1
 	run := func(l load, settings ...client.ConfigPair) func(context.Context, bound, func(int64)) (result, error) {
 		return func(ctx context.Context, until bound, progress func(int64)) (r result, err error) {
-			err = withTopic(ctx, on, l.topic, settings, func() error {
+			err = withTopic(ctx, on, one(l.topic, settings...), func() error {
 				r, err = produce(on, l, until, progress)
 				return err
 			})
@@ -170,7 +170,7 @@ func fetching(all, copying *target) group {
 	l := load{topic: "why-fetch", batch: batch, records: records, acks: -1, depth: 4}
 	run := func(on *target) func(context.Context, bound, func(int64)) (result, error) {
 		return func(ctx context.Context, until bound, progress func(int64)) (r result, err error) {
-			err = withTopic(ctx, on, l.topic, nil, func() error {
+			err = withTopic(ctx, on, one(l.topic), func() error {
 				r, err = fillAndFetch(on, l, whyFetch, until, progress)
 				return err
 			})
