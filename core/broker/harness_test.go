@@ -12,6 +12,7 @@ import (
 	"testing"
 	"time"
 
+	"trialog/core/broker/meter"
 	"trialog/core/config"
 	"trialog/core/event"
 	"trialog/core/kafka"
@@ -60,12 +61,12 @@ func loadConfig(t testing.TB, dir string, overrides ...string) *config.Broker {
 	return cfg
 }
 
-// start starts a broker on dir; it is stopped with the test.
+// start starts a broker on dir, measured; it is stopped with the test.
 func start(t testing.TB, dir string, overrides ...string) *instance {
 	t.Helper()
 	in := &instance{t: t, dir: dir, log: new(lines), events: new(lines)}
 	b, err := New(loadConfig(t, dir, overrides...), Options{
-		Log: slog.New(slog.NewTextHandler(in.log, nil)), Version: "test", Events: in.events,
+		Log: slog.New(slog.NewTextHandler(in.log, nil)), Version: "test", Events: in.events, Meter: meter.New(),
 	})
 	require.NoError(t, err)
 	require.NoError(t, b.Start())
