@@ -39,6 +39,7 @@ func (*CreatePartitionsResponse) isResponse() {}
 func (c *Controller) createPartitions(req *CreatePartitions) (*CreatePartitionsResponse, []meta.Record) {
 	resp := &CreatePartitionsResponse{}
 	var records []meta.Record
+	planned := 0 // records that were made or, where nothing is, would have been: either is bounded
 	names := make([]string, len(req.Topics))
 	for i := range req.Topics {
 		names[i] = req.Topics[i].Topic
@@ -52,8 +53,9 @@ func (c *Controller) createPartitions(req *CreatePartitions) (*CreatePartitionsR
 		if _, dup := slices.BinarySearch(twice, t.Topic); dup {
 			no = refuse(kafka.ErrInvalidRequest, "Duplicate topic name.")
 		} else {
-			more, no = c.planPartitions(t, len(records))
+			more, no = c.planPartitions(t, planned)
 		}
+		planned += len(more)
 		if no != nil {
 			out.Code, out.Message = no.code, no.message
 		} else if !req.ValidateOnly {
@@ -65,7 +67,7 @@ func (c *Controller) createPartitions(req *CreatePartitions) (*CreatePartitionsR
 }
 
 // planPartitions is the partitions as they would be made, in the order in which Kafka checks. have is how many records
-// the request has made so far.
+// the request has planned so far.
 func (c *Controller) planPartitions(t *MorePartitions, have int) ([]meta.Record, *refusal) {
 	topic := c.speculative.Topic(t.Topic)
 	if topic == nil {

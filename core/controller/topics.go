@@ -29,6 +29,7 @@ func refuse(code kafka.ErrorCode, format string, args ...any) *refusal {
 func (c *Controller) createTopics(req *CreateTopics) (*CreateTopicsResponse, []meta.Record) {
 	resp := &CreateTopicsResponse{}
 	var records []meta.Record
+	planned := 0 // records that were made or, where nothing is, would have been: either is bounded
 	names := make([]string, len(req.Topics))
 	for i := range req.Topics {
 		names[i] = req.Topics[i].Name
@@ -42,8 +43,9 @@ func (c *Controller) createTopics(req *CreateTopics) (*CreateTopicsResponse, []m
 		if _, dup := slices.BinarySearch(twice, t.Name); dup {
 			no = refuse(kafka.ErrInvalidRequest, "Duplicate topic name.")
 		} else {
-			made, topicRecords, no = c.planTopic(t, req.Internal, len(records))
+			made, topicRecords, no = c.planTopic(t, req.Internal, planned)
 		}
+		planned += len(topicRecords)
 		if no != nil {
 			made = CreatedTopic{Name: t.Name, Code: no.code, Message: no.message, Partitions: -1, ReplicationFactor: -1}
 		} else if !req.ValidateOnly {
@@ -69,7 +71,7 @@ func duplicates[T any](values []T, compare func(a, b T) int) []T {
 }
 
 // planTopic is a topic as it would be made, in the order in which Kafka checks. have is how many records the request has
-// made so far.
+// planned so far.
 func (c *Controller) planTopic(t *NewTopic, internal bool, have int) (made CreatedTopic, records []meta.Record, no *refusal) {
 	if no = c.checkName(t.Name, internal); no != nil {
 		return made, nil, no
