@@ -155,6 +155,27 @@ func TestAutoCreate(t *testing.T) {
 	require.NotZero(t, topics[2].ErrorCode, "internal")
 }
 
+// Who names a topic again and again is told of it once: an answer is far longer than its request.
+func TestMetadataNamesTopicsOnce(t *testing.T) {
+	in := start(t, t.TempDir(), "auto.create.topics.enable=false")
+	c := in.dial()
+	id := c.create("t", 3)
+	got := ask[*kmsg.MetadataResponse](c, metadata(9, "t", "nobody", "t", "nobody", "t")).Topics
+	require.Len(t, got, 2)
+	require.Equal(t, "t", *got[0].Topic)
+	require.Equal(t, "nobody", *got[1].Topic)
+	byID := metadata(12)
+	for _, id := range []kafka.TopicID{id, {9}, id, {9}} {
+		rt := kmsg.NewMetadataRequestTopic()
+		rt.TopicID = id
+		byID.Topics = append(byID.Topics, rt)
+	}
+	got = ask[*kmsg.MetadataResponse](c, byID).Topics
+	require.Len(t, got, 2)
+	require.Equal(t, "t", *got[0].Topic)
+	require.EqualValues(t, kafka.ErrUnknownTopicID, got[1].ErrorCode)
+}
+
 func TestCreateTopics(t *testing.T) {
 	in := start(t, t.TempDir())
 	c := in.dial()

@@ -33,9 +33,7 @@ func (a *API) Metadata(rq *serve.Request) (serve.Answer, error) {
 			resp.Topics = append(resp.Topics, a.describe(t))
 		}
 	}
-	for i := range req.Topics {
-		resp.Topics = append(resp.Topics, a.lookUp(image, &req.Topics[i], codes))
-	}
+	resp.Topics = a.lookUpAll(resp.Topics, image, req.Topics, codes)
 	for i := range resp.Topics {
 		if req.IncludeTopicAuthorizedOperations && resp.Topics[i].ErrorCode == 0 {
 			resp.Topics[i].AuthorizedOperations = authorizedTopic
@@ -54,6 +52,31 @@ func brokerOf(b *meta.BrokerImage, listener string) kmsg.MetadataResponseBroker 
 		out.Rack = kmsg.StringPtr(b.Rack)
 	}
 	return out
+}
+
+// lookUpAll describes requested topics, each once however often it is named, as in
+// Kafka: otherwise a megabyte that names one wide topic again and again would ask
+// for gigabytes.
+func (a *API) lookUpAll(dst []kmsg.MetadataResponseTopic, image *meta.Image, topics []kmsg.MetadataRequestTopic, codes map[string]kafka.ErrorCode) []kmsg.MetadataResponseTopic {
+	type key struct {
+		name  string
+		id    kafka.TopicID
+		named bool
+	}
+	seen := make(map[key]bool, len(topics))
+	for i := range topics {
+		rt := &topics[i]
+		k := key{id: rt.TopicID}
+		if rt.Topic != nil {
+			k = key{name: *rt.Topic, named: true}
+		}
+		if seen[k] {
+			continue
+		}
+		seen[k] = true
+		dst = append(dst, a.lookUp(image, rt, codes))
+	}
+	return dst
 }
 
 // lookUp describes one requested topic. codes has the outcome of topics that
