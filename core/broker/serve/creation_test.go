@@ -72,6 +72,31 @@ func TestLimitsPerAddress(t *testing.T) {
 	require.EqualValues(t, 2, receive(t, one), "who is there stays")
 }
 
+// Limits change while connections are accepted: for the race detector.
+func TestLimitsChangeWhileAccepting(t *testing.T) {
+	b := newBench(t, nil)
+	l := b.limits
+	done, quit := make(chan struct{}), make(chan struct{})
+	go func() {
+		defer close(done)
+		for {
+			select {
+			case <-quit:
+				return
+			default:
+				b.SetLimits(l)
+			}
+		}
+	}()
+	for i := range int32(20) {
+		c := b.dial(t)
+		send(t, c, wire.KeyMetadata, i)
+		require.Equal(t, i, receive(t, c))
+	}
+	close(quit)
+	<-done
+}
+
 // failing is a listener whose Accept fails some times, as without descriptors.
 type failing struct {
 	net.Listener

@@ -208,7 +208,7 @@ func (s *Server) full(host string) bool {
 
 // admit starts a connection, or closes it at once when there are too many.
 func (s *Server) admit(nc net.Conn, listener string) {
-	tune(nc, s.limits)
+	tune(nc, s.limits.SendBuffer, s.limits.ReceiveBuffer) // not the whole of limits: others change under the lock
 	c := newConn(s, nc, listener)
 	s.mu.Lock()
 	refused := s.full(c.session.Host)

@@ -5,4 +5,4 @@ package serve
 import "net"
 
 // tune does nothing: a simulated socket has the buffers that its world gives it.
-func tune(net.Conn, Limits) {}
+func tune(net.Conn, int, int) {}

@@ -4,16 +4,16 @@ package serve
 
 import "net"
 
-// tune sets socket buffers as configured.
-func tune(nc net.Conn, limits Limits) {
+// tune sets socket buffers, in bytes, as configured: only positive sizes.
+func tune(nc net.Conn, send, receive int) {
 	tcp, ok := nc.(*net.TCPConn)
 	if !ok {
 		return
 	}
-	if limits.SendBuffer > 0 {
-		_ = tcp.SetWriteBuffer(limits.SendBuffer) // a hint: the system may refuse
+	if send > 0 {
+		_ = tcp.SetWriteBuffer(send) // a hint: the system may refuse
 	}
-	if limits.ReceiveBuffer > 0 {
-		_ = tcp.SetReadBuffer(limits.ReceiveBuffer)
+	if receive > 0 {
+		_ = tcp.SetReadBuffer(receive)
 	}
 }
