@@ -1,6 +1,7 @@
 package fetchsession
 
 import (
+	"slices"
 	"sync"
 
 	"trialog/core/kafka"
@@ -43,6 +44,17 @@ func (c *Cache) Find(id int32) *Session {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	return c.sessions[id]
+}
+
+// Size is how many partitions a session has: what Continue will copy, about, and
+// is to be paid for before. 0: there is no such session.
+func (c *Cache) Size(id int32) int {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if s := c.sessions[id]; s != nil {
+		return s.size
+	}
+	return 0
 }
 
 // End forgets a session; one that is not there is no error.
@@ -141,6 +153,7 @@ func (c *Cache) Continue(id, epoch int32, byID bool, wants []Want, forget []Key,
 	}
 	s.epoch, s.lastUsedNs = nextEpoch(epoch), nowNs
 	s.open++
+	dst = slices.Grow(dst, len(s.entries))
 	for _, e := range s.entries {
 		dst = append(dst, e.want)
 	}

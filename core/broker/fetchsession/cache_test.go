@@ -81,6 +81,30 @@ func TestEpochs(t *testing.T) {
 	require.Nil(t, c.Find(id))
 }
 
+// Who comes while a request is not answered, or queues, queues; the session is open until all are through.
+func TestQueue(t *testing.T) {
+	c := New(10, 100, counter())
+	id := c.Create(wants(0, 1), quiet(2), false, 0)
+	require.Equal(t, [2]int{2, 0}, [2]int{c.Size(id), c.Size(id + 1)})
+	s := c.Find(id)
+	require.False(t, s.Queue(), "nobody is before it")
+	require.False(t, s.Open())
+	_, _, code := c.Continue(id, 1, false, nil, nil, 0, nil)
+	require.Zero(t, code)
+	require.True(t, s.Queue())
+	s.Close() // the first is answered, the second has not begun
+	require.True(t, s.Queue(), "the third must not overtake the second")
+	_, _, code = c.Continue(id, 2, false, wants(2), nil, 0, nil)
+	require.Zero(t, code)
+	require.Equal(t, 3, c.Size(id))
+	s.Close() // the second queues no longer
+	s.Close() // and is answered
+	require.True(t, s.Open())
+	s.Close() // the third is given up
+	require.False(t, s.Open())
+	require.False(t, s.Queue())
+}
+
 // Changes: what is new is added, what is known is updated, then what is forgotten goes; a session of nothing is gone.
 func TestChanges(t *testing.T) {
 	c := New(10, 100, counter())

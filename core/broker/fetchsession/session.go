@@ -47,7 +47,7 @@ type Session struct {
 	epoch   int32    // of the next request
 	entries []*entry // in the order in which they are served
 	index   map[Key]*entry
-	open    int // requests that were not answered
+	open    int // requests that were not answered, those that queue included
 
 	// The cache's, under its lock.
 	size       int
@@ -71,6 +71,20 @@ func (s *Session) Open() bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	return s.open > 0
+}
+
+// Queue puts a request behind those of the session that were not answered yet, if
+// there are any: it is one of them until Close, which the caller calls when
+// Continue has let it in or it was given up. So whoever comes later queues too,
+// although the request before it may have been answered and this one not begun.
+func (s *Session) Queue() bool {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.open == 0 {
+		return false
+	}
+	s.open++
+	return true
 }
 
 func nextEpoch(epoch int32) int32 {
@@ -160,7 +174,8 @@ func (s *Session) rotate(wants []Want, said []Said) {
 	s.entries = append(s.entries, last...)
 }
 
-// Close says that the request that Continue let in was answered or given up.
+// Close says that the request that Continue let in was answered or given up, or
+// that one that queued does so no longer.
 func (s *Session) Close() {
 	s.mu.Lock()
 	s.open--

@@ -31,7 +31,7 @@ type fetchAnswer struct {
 
 	session *fetchsession.Session // of an incremental request
 	create  bool                  // a session is asked for
-	behind  bool                  // an earlier request of the session is not answered: begin later
+	queued  *fetchsession.Session // where an earlier request is not answered: begin later
 	began   kafka.Now
 	gone    <-chan struct{} // of the connection
 
@@ -73,19 +73,19 @@ func (a *API) Fetch(rq *serve.Request) (serve.Answer, error) {
 	fa.log, fa.correlation, fa.began = rq.Log, rq.Header.CorrelationID, rq.Now
 	fa.until = rq.Now.MonoNs + nsOfMs(fa.req.MaxWaitMillis)
 	fa.prepare()
-	if fa.behind {
-		fa.frame, fa.gone = rq.TakeFrame(), rq.Gone()
+	fa.gone = rq.Gone()
+	if fa.queued != nil {
+		fa.frame = rq.TakeFrame()
 		return fetchPending{fa}, nil
 	}
-	fa.gone = rq.Gone()
-	fa.begin()
-	if n := len(fa.wants); n >= chargeFrom {
+	if n := fa.size(); n >= chargeFrom {
 		fa.frame = rq.TakeFrame()
-		if !fa.charge() {
+		if !fa.charge(n) {
 			fa.Drop()
 			return nil, fmt.Errorf("broker: fetch of %d partitions: %w", n, wire.ErrBudget)
 		}
 	}
+	fa.begin()
 	if fa.code != kafka.ErrNone || fa.collect() || fa.req.MaxWaitMillis <= 0 {
 		fa.build()
 		return fa, nil
@@ -97,9 +97,20 @@ func (a *API) Fetch(rq *serve.Request) (serve.Answer, error) {
 	return fetchPending{fa}, nil
 }
 
-// charge counts a wide request, or one of a wide session, against the request memory.
-func (fa *fetchAnswer) charge() bool {
-	n := len(fa.wants)
+// size is how many partitions the request and its session name, as far as is known before it begins.
+func (fa *fetchAnswer) size() (n int) {
+	for i := range fa.req.Topics {
+		n += len(fa.req.Topics[i].Partitions)
+	}
+	if fa.incremental() {
+		n += fa.api.Sessions.Size(fa.req.SessionID)
+	}
+	return n
+}
+
+// charge counts a wide request, or one of a wide session, against the request memory, before anything is made of it: a few
+// bytes may ask for all that a session has.
+func (fa *fetchAnswer) charge(n int) bool {
 	return n < chargeFrom || fa.frame.Charge(int64(n)*fetchEntryBytes, fa.gone)
 }
 
@@ -114,8 +125,9 @@ func (fa *fetchAnswer) prepare() {
 	fa.maximum = max(0, min(int(req.MaxBytes), fa.api.FetchMaxBytes))
 	fa.minimum = min(int(req.MinBytes), fa.maximum)
 	if fa.incremental() {
-		s := fa.api.Sessions.Find(req.SessionID)
-		fa.behind = s != nil && s.Open()
+		if s := fa.api.Sessions.Find(req.SessionID); s != nil && s.Queue() {
+			fa.queued = s
+		}
 	}
 }
 
@@ -338,8 +350,11 @@ func (fa *fetchAnswer) Drop() {
 	if fa.session != nil {
 		fa.session.Close()
 	}
+	if fa.queued != nil {
+		fa.queued.Close()
+	}
 	next := fetchAnswer{layout: fa.layout, parts: fa.parts, watches: fa.watches[:0], said: fa.said[:0], include: fa.include[:0]}
-	if cap(fa.parts) > chargeFrom*16 {
+	if max(cap(fa.parts), cap(fa.wants), cap(fa.all)) > chargeFrom*16 { // an unusually wide one does not stay in the pool
 		next = fetchAnswer{}
 	} else {
 		clear(fa.wants) // their names
@@ -354,10 +369,14 @@ func (fa *fetchAnswer) Drop() {
 // again. A request that came while another of its session was not answered begins
 // here, where that one has its answer: so it is handled after it, as in Kafka.
 func (fa fetchPending) Arm(waker *serve.Waker) bool {
-	if fa.behind {
-		if fa.begin(); fa.code == kafka.ErrNone && !fa.charge() {
-			fa.code = kafka.ErrInvalidFetchSessionEpoch // the session goes on without this request
+	if fa.queued != nil {
+		if fa.charge(fa.size()) {
+			fa.begin()
+		} else {
+			fa.code = kafka.ErrInvalidFetchSessionEpoch // its consumer begins anew
 		}
+		fa.queued.Close()
+		fa.queued = nil
 		if fa.code != kafka.ErrNone {
 			return true
 		}

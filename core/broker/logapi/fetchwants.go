@@ -19,7 +19,6 @@ func (fa *fetchAnswer) begin() {
 	fa.wants = appendWants(fa.wants[:0], req)
 	switch {
 	case fa.incremental():
-		fa.behind = false
 		fa.session, fa.all, fa.code = fa.api.Sessions.Continue(req.SessionID, req.SessionEpoch, req.Version >= fetchByID, fa.wants, forgotten(req), fa.began.MonoNs, fa.all[:0])
 		if fa.session != nil {
 			fa.wants, fa.all = fa.all, fa.wants
