@@ -8,6 +8,7 @@ import (
 	"syscall"
 
 	"trialog/core/broker/partition"
+	"trialog/core/config"
 	"trialog/core/kafka"
 	"trialog/core/meta"
 	"trialog/core/replica"
@@ -59,7 +60,8 @@ func (b *Broker) reconfigure(image *meta.Image) {
 	b.live.Store(b.cfg.WithDynamic(all, own))
 	b.log.Info("settings changed while running", "all", len(all), "own", len(own))
 	if b.server != nil {
-		b.server.SetLimits(b.limits())
+		b.limit()
+		b.hosts.learnSoon(func() []config.ConnectionOverride { return b.live.Load().ConnectionOverrides }, b.limit)
 	}
 	for _, t := range image.Topics() {
 		open := b.table.TopicByID(t.ID)

@@ -56,6 +56,8 @@ type Broker struct {
 	ids         *clusterapi.ProducerIDs
 	listeners   []net.Listener
 	server      *serve.Server
+	limiting    sync.Mutex // held while limits of the server change
+	hosts       *hosts
 	chores      *chores
 	brokerEpoch int64
 
@@ -86,6 +88,7 @@ func New(cfg *config.Broker, opts Options) (*Broker, error) {
 	b.state.Store(int32(Starting))
 	b.live.Store(cfg)
 	b.sessions = fetchsession.New(int(cfg.FetchSessionSlots), fetchsession.PartitionsMax, randomID)
+	b.hosts = newHosts(log)
 	b.events = newSink(opts.Events, log)
 	b.env = &partition.Env{Node: cfg.NodeID, Now: b.now, Emit: b.emitter(), Log: log, Rules: rules.Replica}
 	return b, nil
@@ -143,6 +146,7 @@ func (b *Broker) start() error {
 		b.log.Warn(w)
 	}
 	b.chores = startChores(b)
+	b.hosts.learn(b.live.Load().ConnectionOverrides)
 	b.server = serve.NewServer(b.rows(), b.limits(), b.log, b.now, b.opts.Meter)
 	for i, l := range b.listeners {
 		b.server.Serve(l, b.cfg.Listeners[i].Name)
@@ -192,6 +196,7 @@ func (b *Broker) stop(ctx context.Context) error {
 	if err := b.server.Stop(ctx); err != nil {
 		b.log.Warn("connections were cut", "err", err)
 	}
+	b.hosts.stop()
 	b.chores.stop()
 	for _, p := range b.table.All() {
 		p.Close()
@@ -215,6 +220,7 @@ func (b *Broker) Abandon() {
 		cancel()
 		_ = b.server.Stop(cut)
 	}
+	b.hosts.stop()
 	for _, l := range b.listeners {
 		_ = l.Close()
 	}

@@ -1,6 +1,7 @@
 package broker
 
 import (
+	"context"
 	"fmt"
 	"strings"
 	"testing"
@@ -270,4 +271,40 @@ func TestAutoCreatedDefaults(t *testing.T) {
 	req.AllowAutoTopicCreation = true
 	require.Len(t, ask[*kmsg.MetadataResponse](c, req).Topics[0].Partitions, 3)
 	require.Equal(t, "5000 4 false log.retention.ms=5000(4) log.retention.hours=168(5)", c.setting(ofTopic, "auto", "retention.ms"))
+}
+
+// Settings change although a name server does not answer; what it says later counts from then on.
+func TestMetadataWaitsForNoNameServer(t *testing.T) {
+	b, err := New(loadConfig(t, t.TempDir()), Options{})
+	require.NoError(t, err)
+	asked, answer := make(chan string), make(chan struct{})
+	b.hosts.lookUp = func(ctx context.Context, host string) ([]string, error) {
+		select {
+		case asked <- host:
+		case <-ctx.Done():
+			return nil, ctx.Err()
+		}
+		select {
+		case <-answer:
+			return []string{"127.0.0.1"}, nil
+		case <-ctx.Done():
+			return nil, ctx.Err()
+		}
+	}
+	require.NoError(t, b.Start())
+	in := &instance{Broker: b, t: t}
+	c := in.dial()
+	c.altered(ofBroker, "1", "max.connections.per.ip.overrides=slow.example:0")
+	require.Equal(t, "slow.example", <-asked)
+	c.create("t", 1)
+	require.NotEmpty(t, ask[*kmsg.MetadataResponse](in.dial(), metadata(9)).Brokers, "nobody knows yet whom it limits")
+	c.altered(ofBroker, "1", "max.connections.per.ip.overrides=slow.example:0,slower.example:0")
+	answer <- struct{}{}
+	require.Equal(t, "slower.example", <-asked, "what came meanwhile")
+	answer <- struct{}{}
+	b.hosts.worker.Wait()
+	in.dial().closed()
+	c.altered(ofBroker, "1", "max.connections.per.ip.overrides=stuck.example:5")
+	require.Equal(t, "stuck.example", <-asked)
+	require.NoError(t, b.Stop(context.Background()), "a lookup does not hold the end up")
 }

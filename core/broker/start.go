@@ -5,7 +5,6 @@ import (
 	"encoding/binary"
 	"fmt"
 	"net"
-	"net/netip"
 	"os"
 	"strconv"
 	"time"
@@ -175,6 +174,13 @@ func ownName() string {
 	return name
 }
 
+// limit puts the limits of now into force. Two that do so come one after the other, so that the last has the newest.
+func (b *Broker) limit() {
+	b.limiting.Lock()
+	defer b.limiting.Unlock()
+	b.server.SetLimits(b.limits())
+}
+
 func (b *Broker) limits() serve.Limits {
 	cfg := b.live.Load()
 	l := serve.Limits{
@@ -191,24 +197,11 @@ func (b *Broker) limits() serve.Limits {
 		ReceiveBuffer:       b.socketBuffer("socket.receive.buffer.bytes", cfg.SocketReceiveBufferBytes),
 	}
 	for _, o := range cfg.ConnectionOverrides {
-		for _, address := range b.addressesOf(o.Host) {
+		for _, address := range b.hosts.addressesOf(o.Host) {
 			l.PerIP[address] = int(o.Max)
 		}
 	}
 	return l
-}
-
-// addressesOf is the addresses of a host as connections have them. A name that nobody knows limits nobody, as it must
-// not end a broker that runs.
-func (b *Broker) addressesOf(host string) []string {
-	if ip, err := netip.ParseAddr(host); err == nil {
-		return []string{ip.Unmap().String()}
-	}
-	all, err := net.LookupHost(host)
-	if err != nil {
-		b.log.Warn("max.connections.per.ip.overrides: a host is not known", "host", host, "err", err)
-	}
-	return all
 }
 
 // socketBuffer is a configured buffer size, or -1 (the system's) when it is given
