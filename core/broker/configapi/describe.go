@@ -3,6 +3,7 @@ package configapi
 import (
 	"fmt"
 	"slices"
+	"strconv"
 
 	"trialog/core/broker/serve"
 	"trialog/core/config"
@@ -26,17 +27,13 @@ func (a *API) DescribeConfigs(rq *serve.Request) (serve.Answer, error) {
 	}
 	req := decoded.(*kmsg.DescribeConfigsRequest)
 	resp := req.ResponseKind().(*kmsg.DescribeConfigsResponse)
-	type resource struct {
-		kind kmsg.ConfigResourceType
-		name string
-	}
 	seen := map[resource]bool{}
 	for i := range req.Resources {
 		rr := &req.Resources[i]
 		out := kmsg.NewDescribeConfigsResponseResource()
 		out.ResourceType, out.ResourceName = rr.ResourceType, rr.ResourceName
 		// Without this, a megabyte that names one broker again and again would ask for gigabytes.
-		if key := (resource{rr.ResourceType, rr.ResourceName}); seen[key] {
+		if key := resourceOf(rr); seen[key] {
 			out.ErrorCode, out.ErrorMessage = int16(kafka.ErrInvalidRequest), kmsg.StringPtr("Each resource must appear at most once.")
 			resp.Resources = append(resp.Resources, out)
 			continue
@@ -60,6 +57,23 @@ func (a *API) DescribeConfigs(rq *serve.Request) (serve.Answer, error) {
 		resp.Resources = append(resp.Resources, out)
 	}
 	return rq.Reply(resp), nil
+}
+
+// resource is what a request names, however it is written.
+type resource struct {
+	kind kmsg.ConfigResourceType
+	name string
+}
+
+// resourceOf sees one broker in 1, +1 and 01, as Kafka does.
+func resourceOf(rr *kmsg.DescribeConfigsRequestResource) resource {
+	r := resource{rr.ResourceType, rr.ResourceName}
+	if kind := int8(r.kind); kind == meta.ResourceBroker || kind == resourceLogger {
+		if id, err := strconv.ParseInt(r.name, 10, 32); err == nil {
+			r.name = strconv.FormatInt(id, 10)
+		}
+	}
+	return r
 }
 
 // describe is the settings of one resource.
