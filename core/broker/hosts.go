@@ -11,7 +11,7 @@ import (
 	"trialog/core/config"
 )
 
-// hostsMax is how many names of max.connections.per.ip.overrides are looked up; further ones limit nobody.
+// hostsMax is how many entries of max.connections.per.ip.overrides may be names, which are looked up; names further on limit nobody.
 const hostsMax = 1000
 
 // hosts knows the addresses of the hosts that max.connections.per.ip.overrides names. While the broker runs a goroutine
@@ -37,8 +37,8 @@ func newHosts(log *slog.Logger) *hosts {
 // namesOf is what is to be looked up, each name once.
 func namesOf(all []config.ConnectionOverride) []string {
 	var names []string
-	for _, o := range all {
-		if _, err := netip.ParseAddr(o.Host); err != nil && len(names) < hostsMax && !slices.Contains(names, o.Host) {
+	for _, o := range all[:min(len(all), hostsMax)] {
+		if _, err := netip.ParseAddr(o.Host); err != nil && !slices.Contains(names, o.Host) {
 			names = append(names, o.Host)
 		}
 	}

@@ -91,7 +91,6 @@ func nonEmpty() Validator {
 	return Validator{Range: "not empty", ok: func(v value) bool { return v.text != "" }}
 }
 
-// clusterID allows what Kafka's tools take: 22 characters of base64url.
 // hostPort allows host:port, [address]:port and :port.
 func hostPort() Validator {
 	return Validator{
@@ -111,6 +110,7 @@ func hostPort() Validator {
 	}
 }
 
+// clusterID allows what Kafka's tools take: 22 characters of base64url.
 func clusterID() Validator {
 	return Validator{
 		Range: "22 characters of [A-Za-z0-9_-]",

@@ -217,23 +217,34 @@ func wantedConfigs(have []config.Pair, r *AlterResource, incremental bool) ([]co
 	return want, nil
 }
 
-// changedList is a list after words were added or taken out.
+// changedList is a list after words were added or taken out, in a time that grows with their number: a request may have a
+// hundred thousand.
 func changedList(old, words string, op ConfigOp) string {
 	var list []string
+	have := map[string]int{} // how often, in list
 	for w := range strings.SplitSeq(old, ",") {
 		if w != "" {
 			list = append(list, w)
+			have[w]++
 		}
 	}
+	gone := map[string]int{} // how often, from the front of list
 	for w := range strings.SplitSeq(words, ",") {
-		at := slices.Index(list, w)
 		switch {
-		case op == ConfigAppend && at < 0:
+		case op == ConfigAppend && have[w] == 0:
 			list = append(list, w)
-		case op == ConfigSubtract && at >= 0:
-			list = slices.Delete(list, at, at+1)
+			have[w]++
+		case op == ConfigSubtract && gone[w] < have[w]:
+			gone[w]++
 		}
 	}
+	list = slices.DeleteFunc(list, func(w string) bool {
+		if gone[w] == 0 {
+			return false
+		}
+		gone[w]--
+		return true
+	})
 	return strings.Join(list, ",")
 }
 

@@ -2,6 +2,9 @@ package controller
 
 import (
 	"fmt"
+	"slices"
+	"strconv"
+	"strings"
 	"testing"
 
 	"github.com/stretchr/testify/require"
@@ -174,4 +177,37 @@ func TestManyNames(t *testing.T) {
 	require.Empty(t, d.Records)
 	require.Len(t, d.Response.(*CreateTopicsResponse).Topics, 20_000)
 	require.Panics(t, func() { c.Handle(kafka.Now{}, nil) })
+}
+
+// A list is changed word by word, however many there are, as one who does it the plain way would.
+func TestChangedList(t *testing.T) {
+	plain := func(old, words string, op ConfigOp) string {
+		list := strings.FieldsFunc(old, func(r rune) bool { return r == ',' })
+		for _, w := range strings.Split(words, ",") {
+			at := slices.Index(list, w)
+			switch {
+			case op == ConfigAppend && at < 0:
+				list = append(list, w)
+			case op == ConfigSubtract && at >= 0:
+				list = slices.Delete(list, at, at+1)
+			}
+		}
+		return strings.Join(list, ",")
+	}
+	words := rapid.Custom(func(t *rapid.T) string {
+		return strings.Join(rapid.SliceOfN(rapid.SampledFrom([]string{"a", "b", "c", ""}), 0, 6).Draw(t, "words"), ",")
+	})
+	rapid.Check(t, func(t *rapid.T) {
+		old, change := words.Draw(t, "old"), words.Draw(t, "change")
+		for _, op := range []ConfigOp{ConfigAppend, ConfigSubtract} {
+			require.Equal(t, plain(old, change, op), changedList(old, change, op), "%q %s %q", old, op, change)
+		}
+	})
+	var many []string
+	for i := range 200_000 { // word by word against a list this would take minutes
+		many = append(many, strconv.Itoa(i))
+	}
+	all := strings.Join(many, ",")
+	require.Equal(t, all, changedList("", all, ConfigAppend))
+	require.Empty(t, changedList(all, all, ConfigSubtract))
 }
