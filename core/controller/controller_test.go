@@ -211,3 +211,17 @@ func TestChangedList(t *testing.T) {
 	require.Equal(t, all, changedList("", all, ConfigAppend))
 	require.Empty(t, changedList(all, all, ConfigSubtract))
 }
+
+// Beyond as many topics as a request may make partitions nobody looks at names any more.
+func TestTopicsOfARequestAreBounded(t *testing.T) {
+	c := newController(AllRules())
+	req := &CreateTopics{}
+	for i := range PartitionsMax + 2 {
+		req.Topics = append(req.Topics, NewTopic{Name: fmt.Sprint("t.", i), Partitions: 0, ReplicationFactor: 1})
+	}
+	made := c.Handle(kafka.Now{}, req).Response.(*CreateTopicsResponse).Topics
+	require.Len(t, made, PartitionsMax+2)
+	require.Equal(t, kafka.ErrInvalidPartitions, made[PartitionsMax-1].Code)
+	require.Equal(t, kafka.ErrPolicyViolation, made[PartitionsMax].Code)
+	require.Equal(t, kafka.ErrPolicyViolation, made[PartitionsMax+1].Code)
+}

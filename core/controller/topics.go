@@ -42,7 +42,7 @@ func (c *Controller) createTopics(req *CreateTopics) (*CreateTopicsResponse, []m
 		var topicRecords []meta.Record
 		if _, dup := slices.BinarySearch(twice, t.Name); dup {
 			no = refuse(kafka.ErrInvalidRequest, "Duplicate topic name.")
-		} else {
+		} else if no = tooMany(1, i); no == nil { // each has a partition at least, and a name costs a look at all topics
 			made, topicRecords, no = c.planTopic(t, req.Internal, planned)
 		}
 		planned += len(topicRecords)
