@@ -7,6 +7,8 @@
 //
 // One request of a session:
 //
+//	Queue      if one before it is not answered: it begins when its turn comes
+//	Size       what Continue will copy, for whoever accounts for memory
 //	Continue   checks id and epoch, takes in what changed, copies out what to read
 //	...        the caller reads, and may wait for long
 //	Answered   says which partitions the answer has to hold, and notes what it says
