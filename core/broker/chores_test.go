@@ -3,11 +3,14 @@ package broker
 import (
 	"errors"
 	"fmt"
+	"io"
 	"log/slog"
 	"net"
 	"os"
 	"path/filepath"
+	"strconv"
 	"strings"
+	"syscall"
 	"testing"
 
 	"trialog/core/event"
@@ -140,10 +143,22 @@ func TestEventsFromEnv(t *testing.T) {
 	t.Setenv(eventsEnv, "one")
 	_, err = EventsFromEnv()
 	require.ErrorContains(t, err, `TRIALOG_EVENTS_FD="one" is not a descriptor`)
-	t.Setenv(eventsEnv, "2")
+	// A descriptor of its own: what EventsFromEnv opens is closed when nobody holds it any more.
+	r, theirs, err := os.Pipe()
+	require.NoError(t, err)
+	defer r.Close()
+	defer theirs.Close()
+	fd, err := syscall.Dup(int(theirs.Fd()))
+	require.NoError(t, err)
+	t.Setenv(eventsEnv, strconv.Itoa(fd))
 	w, err = EventsFromEnv()
 	require.NoError(t, err)
-	require.NotNil(t, w)
+	_, err = io.WriteString(w, "x")
+	require.NoError(t, err)
+	var got [1]byte
+	_, err = io.ReadFull(r, got[:])
+	require.NoError(t, err)
+	require.Equal(t, "x", string(got[:]))
 }
 
 // Clients are never told to dial "all interfaces" or port 0.
