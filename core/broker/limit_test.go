@@ -8,13 +8,14 @@ import (
 	"testing"
 
 	"trialog/core/kafka"
+	"trialog/core/transcript/alone"
 
 	"github.com/stretchr/testify/require"
 	"github.com/twmb/franz-go/pkg/kmsg"
 )
 
 // limitFiles makes every write beyond so many bytes of a file fail, as on a full
-// disk, until the returned function is called.
+// disk, until the returned function is called. The limit is the whole process's, so a test that sets it runs alone.
 func limitFiles(t *testing.T, bytes uint64) (lift func()) {
 	t.Helper()
 	signal.Ignore(syscall.SIGXFSZ)
@@ -36,6 +37,9 @@ func limitFiles(t *testing.T, bytes uint64) (lift func()) {
 // serves what it holds; other partitions are unharmed; after a restart nothing
 // acked is missing and nothing torn is left (R27, L17).
 func TestFullDisk(t *testing.T) {
+	if alone.Run(t) {
+		return
+	}
 	dir := t.TempDir()
 	in := start(t, dir)
 	c := in.dial()
@@ -72,6 +76,9 @@ func TestFullDisk(t *testing.T) {
 
 // A stop that cannot write says so, and the next start recovers.
 func TestStopOnFullDisk(t *testing.T) {
+	if alone.Run(t) {
+		return
+	}
 	dir := t.TempDir()
 	in := start(t, dir)
 	c := in.dial()
@@ -88,6 +95,9 @@ func TestStopOnFullDisk(t *testing.T) {
 // When the metadata cannot be written, nothing is promised: topics are refused,
 // and what exists is served.
 func TestMetadataOnFullDisk(t *testing.T) {
+	if alone.Run(t) {
+		return
+	}
 	dir := t.TempDir()
 	in := start(t, dir)
 	c := in.dial()

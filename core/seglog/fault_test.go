@@ -15,6 +15,7 @@ import (
 
 	"trialog/core/event"
 	"trialog/core/kafka"
+	"trialog/core/transcript/alone"
 )
 
 // withFileLimit runs fn while no file may grow beyond n bytes: a write is cut there, and the next one fails.
@@ -30,6 +31,9 @@ func withFileLimit(t *testing.T, n uint64, fn func()) {
 
 // TestFailedAppend: half of the batch is written, then the disk is full (KAFKA-10778, KAFKA-17181).
 func TestFailedAppend(t *testing.T) {
+	if alone.Run(t) {
+		return
+	}
 	dir := newDir(t)
 	var tr trace
 	cfg := testConfig(large())
