@@ -34,7 +34,6 @@ type guest struct {
 	owners  []int    // which watched a sub belongs to, and the mode
 	parked  []parked // calls whose ends the guest waits for
 	peeked  int      // bytes shown since the last turn
-	scratch []byte   // for what was shown before
 	refused map[uint64]bool
 	epolls  int
 }
@@ -57,7 +56,6 @@ func (g *guest) start(pr *Program, args, env []string) error {
 		s.TrapTSC = 1
 	}
 	g.inherit()
-	s.Yields = yieldsMax
 	s.FilterLen = uint32(copy(s.Filter[:], g.e.filter))
 	g.clock()
 	s.Turn = page.SimGuest
@@ -71,7 +69,6 @@ func (g *guest) start(pr *Program, args, env []string) error {
 	}
 	g.running = true
 	g.refused, g.cwd = map[uint64]bool{}, "/"
-	g.scratch = make([]byte, peekMax)
 	for _, x := range limits {
 		l := unix.Rlimit{Cur: x.bytes, Max: x.bytes}
 		if err := unix.Prlimit(g.pid, x.what, &l, nil); err != nil {

@@ -23,6 +23,8 @@ type shared struct {
 	post []byte // posted calls
 	peek []byte // what can be read
 
+	scratch []byte // takes once more what the guest was shown and has read
+
 	pause int // calls until the two sides yield to each other again
 }
 
@@ -46,6 +48,8 @@ func newShared() (*shared, error) {
 		buf:  mem[page.SimHeaderSize : page.SimHeaderSize+page.SimBufferSize],
 		post: mem[page.SimHeaderSize+page.SimBufferSize : page.SimSize-page.SimPeekSize],
 		peek: mem[page.SimSize-page.SimPeekSize:],
+
+		scratch: make([]byte, peekMax),
 	}, nil
 }
 
@@ -85,9 +89,7 @@ const (
 // yield waits for the turn by giving the processor away. It is false if the turn has not come back.
 func (s *shared) yield() bool {
 	if s.pause > 0 {
-		if s.pause--; s.pause == 0 {
-			s.Yields = yieldsMax
-		}
+		s.pause--
 		return atomic.LoadUint32(&s.Turn) == page.SimKernel
 	}
 	began := time.Now()
@@ -98,7 +100,7 @@ func (s *shared) yield() bool {
 		_, _, _ = unix.RawSyscall(unix.SYS_SCHED_YIELD, 0, 0, 0)
 	}
 	if time.Since(began) > yieldSlow {
-		s.pause, s.Yields = yieldPause, 0
+		s.pause = yieldPause
 	}
 	return atomic.LoadUint32(&s.Turn) == page.SimKernel
 }
@@ -110,6 +112,9 @@ const (
 
 // resume gives the turn to the guest.
 func (s *shared) resume() {
+	if s.Yields = 0; s.pause == 0 {
+		s.Yields = yieldsMax
+	}
 	atomic.StoreUint32(&s.Turn, page.SimGuest)
 	if atomic.LoadUint32(&s.GuestWaits) != 0 {
 		_, _, _ = unix.RawSyscall6(unix.SYS_FUTEX, uintptr(unsafe.Pointer(&s.Turn)), futexWake, 1, 0, 0, 0)
