@@ -8,6 +8,7 @@ import (
 	"trialog/core/kafka"
 	"trialog/core/producers"
 	"trialog/core/record"
+	"trialog/core/seglog/layout"
 )
 
 // Appended is the outcome of an append.
@@ -190,7 +191,7 @@ func (l *Log) roll(base kafka.Offset, now kafka.Now) (*segment, error) {
 	if old.size() == 0 {
 		l.setSegments(append(segs[:len(segs)-1:len(segs)-1], fresh))
 		old.release()
-		return fresh, removeIfThere(filepath.Join(l.dir, fileName(old.base, logSuffix)))
+		return fresh, layout.RemoveIfThere(filepath.Join(l.dir, layout.FileName(old.base, layout.LogSuffix)))
 	}
 	old.noteTime()
 	old.seal.Store(&seal{snapshotAt: base, snapshot: l.producers.AppendSnapshot(nil)})

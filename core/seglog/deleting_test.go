@@ -6,6 +6,8 @@ import (
 	"time"
 
 	"github.com/stretchr/testify/require"
+
+	"trialog/core/seglog/layout"
 )
 
 // A log that is closed touches its directory no more: the topic may be deleted and made again under the same name, and
@@ -30,7 +32,7 @@ func TestRetentionEndsWithTheLog(t *testing.T) {
 	require.NoError(t, l.markDeleted(segs[0]))
 	l.background.Done()
 	require.NoError(t, <-closed)
-	require.NoFileExists(t, filepath.Join(dir, fileName(0, logSuffix)))
+	require.NoFileExists(t, filepath.Join(dir, layout.FileName(0, layout.LogSuffix)))
 
 	require.False(t, l.deleteFirst(segs[1]), "the log is closed")
 }

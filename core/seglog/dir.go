@@ -2,7 +2,6 @@ package seglog
 
 import (
 	"bytes"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"io/fs"
@@ -10,7 +9,6 @@ import (
 	"path/filepath"
 	"slices"
 	"sort"
-	"strconv"
 	"strings"
 	"sync"
 
@@ -18,6 +16,7 @@ import (
 	"trialog/core/event"
 	"trialog/core/kafka"
 	"trialog/core/producers"
+	"trialog/core/seglog/layout"
 )
 
 // DirConfig is what a log directory is told when it opens.
@@ -54,7 +53,7 @@ type known struct {
 }
 
 // checkpointFiles are Kafka's offset checkpoints; the order is that of known.offsets.
-var checkpointFiles = [...]string{hwFile, recoveryPointFile, logStartFile}
+var checkpointFiles = [...]string{layout.HWFile, layout.RecoveryPointFile, layout.LogStartFile}
 
 const (
 	knownHW = iota
@@ -80,21 +79,21 @@ func (d *Dir) open() error {
 		return err
 	}
 	for i, name := range checkpointFiles {
-		text, err := readIfThere(filepath.Join(d.path, name))
+		text, err := layout.ReadIfThere(filepath.Join(d.path, name))
 		if err != nil {
 			return err
 		}
 		if text == nil {
 			continue
 		}
-		rows, err := parseOffsets(text)
+		rows, err := layout.ParseCheckpoints(text)
 		if err != nil {
 			// Like Kafka: without a recovery point everything is read, an unknown HW or start is found in the log.
 			d.warnings = append(d.warnings, fmt.Sprintf("%s: %v: taken as empty", filepath.Join(d.path, name), err))
 			continue
 		}
 		for _, r := range rows {
-			d.knownOf(r.tp).offsets[i] = r.offset
+			d.knownOf(r.Partition).offsets[i] = r.Offset
 		}
 	}
 	return d.forgetMissing()
@@ -121,16 +120,13 @@ func (d *Dir) forgetMissing() error {
 
 // takeMarker reads the marker and removes it. What it says is kept in memory.
 func (d *Dir) takeMarker() error {
-	path := filepath.Join(d.path, cleanMarker)
-	text, err := readIfThere(path)
+	path := filepath.Join(d.path, layout.CleanMarker)
+	text, err := layout.ReadIfThere(path)
 	if err != nil || text == nil {
 		return err
 	}
 	d.clean = true
-	var m marker
-	if err := json.Unmarshal(text, &m); err == nil { // an empty file is the marker of older versions
-		d.brokerEpoch = m.BrokerEpoch
-	}
+	d.brokerEpoch = layout.ParseMarker(text).BrokerEpoch
 	if !d.cfg.Rules.MarkerRemovedAtStart {
 		return nil
 	}
@@ -138,12 +134,6 @@ func (d *Dir) takeMarker() error {
 		return err
 	}
 	return syncDir(d.path, d.cfg.Rules)
-}
-
-// marker is the content of the clean-shutdown marker (KIP-966).
-type marker struct {
-	Version     int   `json:"version"`
-	BrokerEpoch int64 `json:"brokerEpoch"`
 }
 
 // Path is the directory's path.
@@ -162,65 +152,24 @@ func (d *Dir) Warnings() []string {
 	return slices.Clone(d.warnings)
 }
 
-// Properties is the file meta.properties of a log directory.
-type Properties struct {
-	ClusterID   string
-	NodeID      kafka.NodeID
-	DirectoryID kafka.TopicID // KIP-858; zero in version 0
-}
-
 // Properties reads meta.properties; ok is false when there is no such file. Versions 0 and 1 are read.
-func (d *Dir) Properties() (p Properties, ok bool, err error) {
-	path := filepath.Join(d.path, propertiesFile)
-	text, err := readIfThere(path)
+func (d *Dir) Properties() (p layout.Properties, ok bool, err error) {
+	path := filepath.Join(d.path, layout.PropertiesFile)
+	text, err := layout.ReadIfThere(path)
 	if err != nil || text == nil {
 		return p, false, err
 	}
-	if p, err = parseProperties(string(text)); err != nil {
+	if p, err = layout.ParseProperties(string(text)); err != nil {
 		return p, false, fmt.Errorf("seglog: %s: %w", path, err)
 	}
 	return p, true, nil
 }
 
-func parseProperties(text string) (Properties, error) {
-	parsed, err := config.ParseProperties(propertiesFile, text)
-	if err != nil {
-		return Properties{}, err
-	}
-	get := func(name string) (value string) {
-		for _, p := range parsed.Pairs() {
-			if p.Name == name {
-				value = p.Value
-			}
-		}
-		return value
-	}
-	node := get("node.id")
-	switch v := get("version"); v {
-	case "0":
-		node = get("broker.id")
-	case "1":
-	default:
-		return Properties{}, fmt.Errorf("version %q, want 0 or 1", v)
-	}
-	id, err := strconv.ParseInt(node, 10, 32)
-	if err != nil || id < 0 {
-		return Properties{}, fmt.Errorf("node id %q", node)
-	}
-	p := Properties{ClusterID: get("cluster.id"), NodeID: kafka.NodeID(id)}
-	if dir := get("directory.id"); dir != "" {
-		if p.DirectoryID, err = kafka.ParseTopicID(dir); err != nil {
-			return Properties{}, fmt.Errorf("directory.id: %w", err)
-		}
-	}
-	return p, nil
-}
-
 // WriteProperties writes meta.properties in version 1, durably.
-func (d *Dir) WriteProperties(p Properties) error {
-	text := fmt.Appendf(nil, "version=1\ncluster.id=%s\nnode.id=%d\ndirectory.id=%s\n", p.ClusterID, p.NodeID, p.DirectoryID)
-	if err := writeDurable(d.path, propertiesFile, text, AllRules()); err != nil {
-		return fmt.Errorf("seglog: write %s: %w", filepath.Join(d.path, propertiesFile), err)
+func (d *Dir) WriteProperties(p layout.Properties) error {
+	text := layout.AppendProperties(nil, p)
+	if err := writeDurable(d.path, layout.PropertiesFile, text, AllRules()); err != nil {
+		return fmt.Errorf("seglog: write %s: %w", filepath.Join(d.path, layout.PropertiesFile), err)
 	}
 	return nil
 }
@@ -240,12 +189,12 @@ func (d *Dir) List() ([]FoundLog, error) {
 	var found []FoundLog
 	for _, e := range entries {
 		tp, err := kafka.ParseTopicPartition(e.Name())
-		if err != nil || !e.IsDir() || strings.HasSuffix(e.Name(), deleteDirSuffix) {
+		if err != nil || !e.IsDir() || strings.HasSuffix(e.Name(), layout.DeleteDirSuffix) {
 			continue
 		}
 		f := FoundLog{Partition: tp}
-		if text, err := readIfThere(filepath.Join(d.path, e.Name(), partitionFile)); err == nil && text != nil {
-			f.TopicID, _ = parsePartitionMetadata(text)
+		if text, err := layout.ReadIfThere(filepath.Join(d.path, e.Name(), layout.PartitionFile)); err == nil && text != nil {
+			f.TopicID, _ = layout.ParsePartitionMetadata(text)
 		}
 		found = append(found, f)
 	}
@@ -345,21 +294,16 @@ func (d *Dir) Logs() []*Log {
 	return slices.Clone(d.logs)
 }
 
-const (
-	deleteDirSuffix = "-delete" // ends the name of a partition's directory that is to be removed
-	strayDirSuffix  = "-stray"  // of one that is kept although no topic claims it
-)
-
 // DeleteLog closes the log if it is open and renames its directory to `<topic>-<partition>.<unique>-delete`, durably.
 // unique is 32 hex digits in Kafka. RemoveDeleted removes what is so marked. A partition that is not there is no error.
 func (d *Dir) DeleteLog(tp kafka.TopicPartition, unique string) error {
-	return d.rename(tp, unique, deleteDirSuffix)
+	return d.rename(tp, unique, layout.DeleteDirSuffix)
 }
 
 // SetAside does the same with `<topic>-<partition>.<unique>-stray`, which nobody removes: Kafka's place for a partition of
 // which the metadata does not know whether its topic was ever deleted.
 func (d *Dir) SetAside(tp kafka.TopicPartition, unique string) error {
-	return d.rename(tp, unique, strayDirSuffix)
+	return d.rename(tp, unique, layout.StrayDirSuffix)
 }
 
 // rename takes a partition out of the directory's logs; kind is the suffix that says why.
@@ -401,7 +345,7 @@ func (d *Dir) RemoveDeleted() error {
 		return fmt.Errorf("seglog: list %s: %w", d.path, err)
 	}
 	for _, e := range entries {
-		if e.IsDir() && strings.HasSuffix(e.Name(), deleteDirSuffix) && strings.Contains(e.Name(), ".") {
+		if e.IsDir() && strings.HasSuffix(e.Name(), layout.DeleteDirSuffix) && strings.Contains(e.Name(), ".") {
 			if err := os.RemoveAll(filepath.Join(d.path, e.Name())); err != nil {
 				return fmt.Errorf("seglog: remove %s: %w", e.Name(), err)
 			}
@@ -435,14 +379,14 @@ func (d *Dir) Checkpoint() error {
 // writeCheckpoints writes the files that differ from what was written last. d.saveMu is held.
 func (d *Dir) writeCheckpoints(known []known) error {
 	for i, name := range checkpointFiles {
-		var rows []checkpoint
+		var rows []layout.Checkpoint
 		for _, k := range known {
 			// Kafka leaves out a start that the file names tell, as most do.
 			if k.offsets[i] >= 0 && (i != knownLogStart || k.offsets[i] > 0) {
-				rows = append(rows, checkpoint{tp: k.tp, offset: k.offsets[i]})
+				rows = append(rows, layout.Checkpoint{Partition: k.tp, Offset: k.offsets[i]})
 			}
 		}
-		text := appendOffsets(nil, rows)
+		text := layout.AppendCheckpoints(nil, rows)
 		if bytes.Equal(text, d.written[i]) {
 			continue
 		}
@@ -467,11 +411,8 @@ func (d *Dir) Close(brokerEpoch int64) error {
 		errs = append(errs, err)
 	}
 	if len(errs) == 0 {
-		text, err := json.Marshal(marker{BrokerEpoch: brokerEpoch})
-		if err == nil {
-			err = writeDurable(d.path, cleanMarker, text, d.cfg.Rules)
-		}
-		if err != nil {
+		text := layout.AppendMarker(nil, layout.Marker{BrokerEpoch: brokerEpoch})
+		if err := writeDurable(d.path, layout.CleanMarker, text, d.cfg.Rules); err != nil {
 			errs = append(errs, fmt.Errorf("seglog: mark %s clean: %w", d.path, err))
 		}
 	}

@@ -11,6 +11,7 @@ import (
 	"trialog/core/event"
 	"trialog/core/kafka"
 	"trialog/core/producers"
+	"trialog/core/seglog/layout"
 )
 
 func dirConfig() DirConfig {
@@ -37,14 +38,14 @@ func TestDir(t *testing.T) {
 	_, ok, err := d.Properties()
 	require.NoError(t, err)
 	require.False(t, ok)
-	want := Properties{ClusterID: "AAAAAAAAAAAAAAAAAAAAAQ", NodeID: 1, DirectoryID: kafka.TopicID{7}}
+	want := layout.Properties{ClusterID: "AAAAAAAAAAAAAAAAAAAAAQ", NodeID: 1, DirectoryID: kafka.TopicID{7}}
 	require.NoError(t, d.WriteProperties(want))
 	got, ok, err := d.Properties()
 	require.NoError(t, err)
 	require.True(t, ok)
 	require.Equal(t, want, got)
 	require.Equal(t, "version=1\ncluster.id=AAAAAAAAAAAAAAAAAAAAAQ\nnode.id=1\ndirectory.id=BwAAAAAAAAAAAAAAAAAAAA\n",
-		string(readFile(t, path, propertiesFile)))
+		string(readFile(t, path, layout.PropertiesFile)))
 
 	id := kafka.TopicID{1}
 	var tps []kafka.TopicPartition
@@ -65,12 +66,12 @@ func TestDir(t *testing.T) {
 	require.Len(t, found, 6)
 	require.Equal(t, FoundLog{Partition: kafka.TopicPartition{Topic: "a"}, TopicID: id}, found[0])
 	require.Equal(t, "a-1-0", found[2].Partition.String())
-	require.Equal(t, "version: 0\ntopic_id: AQAAAAAAAAAAAAAAAAAAAA", string(readFile(t, path, "a-0", partitionFile)))
+	require.Equal(t, "version: 0\ntopic_id: AQAAAAAAAAAAAAAAAAAAAA", string(readFile(t, path, "a-0", layout.PartitionFile)))
 
 	require.NoError(t, d.Checkpoint())
-	require.Equal(t, "0\n6\na 0 10\na 1 12\na-1 0 6\na-1 1 8\nb 0 2\nb 1 4\n", string(readFile(t, path, hwFile)))
-	require.Equal(t, "0\n6\na 0 0\na 1 0\na-1 0 0\na-1 1 0\nb 0 0\nb 1 0\n", string(readFile(t, path, recoveryPointFile)))
-	require.Equal(t, "0\n0\n", string(readFile(t, path, logStartFile)))
+	require.Equal(t, "0\n6\na 0 10\na 1 12\na-1 0 6\na-1 1 8\nb 0 2\nb 1 4\n", string(readFile(t, path, layout.HWFile)))
+	require.Equal(t, "0\n6\na 0 0\na 1 0\na-1 0 0\na-1 1 0\nb 0 0\nb 1 0\n", string(readFile(t, path, layout.RecoveryPointFile)))
+	require.Equal(t, "0\n0\n", string(readFile(t, path, layout.LogStartFile)))
 	require.NoError(t, d.DeleteLog(tps[0], "0123"))
 	require.NoError(t, d.DeleteLog(tps[0], "0123"), "gone already")
 	require.Nil(t, d.Log(tps[0]))
@@ -80,21 +81,21 @@ func TestDir(t *testing.T) {
 	require.Equal(t, kafka.Offset(3), start)
 
 	require.NoError(t, d.Close(42))
-	require.Equal(t, `{"version":0,"brokerEpoch":42}`, string(readFile(t, path, cleanMarker)))
-	require.Equal(t, "0\n5\na 0 10\na 1 12\na-1 0 6\na-1 1 8\nb 1 4\n", string(readFile(t, path, recoveryPointFile)))
-	require.Equal(t, "0\n1\nb 1 3\n", string(readFile(t, path, logStartFile)))
+	require.Equal(t, `{"version":0,"brokerEpoch":42}`, string(readFile(t, path, layout.CleanMarker)))
+	require.Equal(t, "0\n5\na 0 10\na 1 12\na-1 0 6\na-1 1 8\nb 1 4\n", string(readFile(t, path, layout.RecoveryPointFile)))
+	require.Equal(t, "0\n1\nb 1 3\n", string(readFile(t, path, layout.LogStartFile)))
 
 	d = openDir(t, path, dirConfig())
 	require.True(t, d.Clean())
 	require.Equal(t, int64(42), d.BrokerEpoch())
-	require.NotContains(t, files(t, path), cleanMarker)
+	require.NotContains(t, files(t, path), layout.CleanMarker)
 	require.NoError(t, d.RemoveDeleted())
 	require.NotContains(t, files(t, path), "b-0.0123-delete")
 	l, err := d.OpenLog(tps[1], id, small())
 	require.NoError(t, err)
 	require.Equal(t, []kafka.Offset{3, 4, 4, 4}, []kafka.Offset{l.StartOffset(), l.HighWatermark(), l.FlushedTo(), l.EndOffset()})
 	require.NoError(t, d.Checkpoint(), "partitions that are not open keep what is known of them")
-	require.Equal(t, "0\n5\na 0 10\na 1 12\na-1 0 6\na-1 1 8\nb 1 4\n", string(readFile(t, path, hwFile)))
+	require.Equal(t, "0\n5\na 0 10\na 1 12\na-1 0 6\na-1 1 8\nb 1 4\n", string(readFile(t, path, layout.HWFile)))
 	_, err = d.OpenLog(tps[2], kafka.TopicID{9}, small())
 	require.ErrorIs(t, err, ErrTopicID)
 	require.NoError(t, d.Close(-1))
@@ -154,7 +155,7 @@ func TestDirFailures(t *testing.T) {
 	l.settle()
 	_ = l.fail(fmt.Errorf("disk gone"))
 	require.ErrorContains(t, d.Close(1), "disk gone")
-	require.NotContains(t, files(t, path), cleanMarker)
+	require.NotContains(t, files(t, path), layout.CleanMarker)
 
 	for _, text := range []string{"", "0\n", "0\n2\nt 0 14\n", "0\n1\nt 0 14", "0\n1\nt 0 -1\n", "0\n1\nt x 1\n", "1\n0\n"} {
 		for _, name := range checkpointFiles {
@@ -168,17 +169,17 @@ func TestDirFailures(t *testing.T) {
 		d.abandon()
 	}
 	for _, text := range []string{"", "version=2\nnode.id=1\n", "version=1\nnode.id=x\n", "version=1\nnode.id=1\ndirectory.id=!\n"} {
-		writeFile(t, []byte(text), path, propertiesFile)
+		writeFile(t, []byte(text), path, layout.PropertiesFile)
 		_, _, err = d.Properties()
 		require.Error(t, err, "%q", text)
 	}
-	writeFile(t, []byte("#comment\nversion=0\nbroker.id=5\n"), path, propertiesFile)
+	writeFile(t, []byte("#comment\nversion=0\nbroker.id=5\n"), path, layout.PropertiesFile)
 	p, ok, err := d.Properties()
 	require.NoError(t, err)
 	require.True(t, ok)
-	require.Equal(t, Properties{NodeID: 5}, p)
+	require.Equal(t, layout.Properties{NodeID: 5}, p)
 
-	writeFile(t, nil, path, cleanMarker)
+	writeFile(t, nil, path, layout.CleanMarker)
 	require.True(t, openDir(t, path, dirConfig()).Clean(), "older versions leave an empty marker")
 	writeFile(t, []byte("x"), path, "file")
 	_, err = OpenDir(filepath.Join(path, "file"), dirConfig())
@@ -195,9 +196,9 @@ func TestTruncateSavesRecoveryPoint(t *testing.T) {
 	fill(t, l, 20)
 	require.NoError(t, l.Flush(40))
 	require.NoError(t, d.Checkpoint())
-	require.Equal(t, "0\n1\nt 0 40\n", string(readFile(t, path, recoveryPointFile)))
+	require.Equal(t, "0\n1\nt 0 40\n", string(readFile(t, path, layout.RecoveryPointFile)))
 	require.NoError(t, l.Truncate(20))
-	require.Equal(t, "0\n1\nt 0 20\n", string(readFile(t, path, recoveryPointFile)))
+	require.Equal(t, "0\n1\nt 0 20\n", string(readFile(t, path, layout.RecoveryPointFile)))
 	require.NoError(t, d.Close(1))
 	long := kafka.TopicPartition{Topic: string(make([]byte, 0, 249)), Partition: 0}
 	for len(long.Topic) < 249 {
@@ -221,11 +222,11 @@ func TestRecoveryPointAboveTheEnd(t *testing.T) {
 	require.NoError(t, err)
 	fill(t, l, 3)
 	d.abandon()
-	writeFile(t, []byte("0\n1\nt 0 40\n"), path, recoveryPointFile)
+	writeFile(t, []byte("0\n1\nt 0 40\n"), path, layout.RecoveryPointFile)
 	d = openDir(t, path, dirConfig())
 	_, err = d.OpenLog(t0, kafka.TopicID{}, small())
 	require.NoError(t, err)
-	require.Equal(t, "0\n1\nt 0 6\n", string(readFile(t, path, recoveryPointFile)))
+	require.Equal(t, "0\n1\nt 0 6\n", string(readFile(t, path, layout.RecoveryPointFile)))
 	d.abandon()
 }
 
@@ -245,7 +246,7 @@ func TestRecoveryIsSaved(t *testing.T) {
 		_, err = d.OpenLog(t0, kafka.TopicID{}, small())
 		require.NoError(t, err)
 		d.abandon()
-		text, err := readIfThere(filepath.Join(path, recoveryPointFile))
+		text, err := layout.ReadIfThere(filepath.Join(path, layout.RecoveryPointFile))
 		require.NoError(t, err)
 		require.Equal(t, want, string(text))
 	}

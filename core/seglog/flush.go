@@ -8,6 +8,7 @@ import (
 
 	"trialog/core/event"
 	"trialog/core/kafka"
+	"trialog/core/seglog/layout"
 )
 
 // flusher lets callers share fsyncs: one of them runs a pass, those who come meanwhile wait for it, and one of those
@@ -130,8 +131,8 @@ func (l *Log) flushSealed(s *segment) error {
 			return err
 		}
 		if todo.snapshot != nil {
-			path := filepath.Join(s.dir, fileName(todo.snapshotAt, snapshotSuffix))
-			if err := writeSynced(path, todo.snapshot); err != nil {
+			path := filepath.Join(s.dir, layout.FileName(todo.snapshotAt, layout.SnapshotSuffix))
+			if err := layout.WriteSynced(path, todo.snapshot); err != nil {
 				return err
 			}
 		}

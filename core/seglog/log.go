@@ -13,6 +13,7 @@ import (
 	"trialog/core/event"
 	"trialog/core/kafka"
 	"trialog/core/producers"
+	"trialog/core/seglog/layout"
 )
 
 // Config is what a log is told when it opens.
@@ -202,7 +203,7 @@ func (l *Log) saveEpochs() error {
 	l.epochMu.Lock()
 	text := l.epochs.AppendCheckpoint(nil)
 	l.epochMu.Unlock()
-	if err := writeDurable(l.dir, epochFile, text, l.cfg.Rules); err != nil {
+	if err := writeDurable(l.dir, layout.EpochFile, text, l.cfg.Rules); err != nil {
 		return l.fail(fmt.Errorf("seglog: save epochs of %s: %w", l.cfg.Partition, err))
 	}
 	return nil
@@ -240,7 +241,7 @@ func (l *Log) flushForClose() error {
 		err = active.writeIndexFiles()
 	}
 	if err == nil {
-		err = writeSynced(filepath.Join(l.dir, fileName(l.EndOffset(), snapshotSuffix)), l.producers.AppendSnapshot(nil))
+		err = layout.WriteSynced(filepath.Join(l.dir, layout.FileName(l.EndOffset(), layout.SnapshotSuffix)), l.producers.AppendSnapshot(nil))
 	}
 	if err == nil {
 		err = syncDir(l.dir, l.cfg.Rules)

@@ -10,6 +10,7 @@ import (
 	"trialog/core/event"
 	"trialog/core/kafka"
 	"trialog/core/record"
+	"trialog/core/seglog/layout"
 )
 
 func TestAppendReadReopen(t *testing.T) {
@@ -75,7 +76,7 @@ func TestReadEveryOffset(t *testing.T) {
 	}
 	var all []place
 	for i, s := range *l.segments.Load() {
-		for it := record.NewBatches(readFile(t, s.path(logSuffix))); it.Next(); {
+		for it := record.NewBatches(readFile(t, s.path(layout.LogSuffix))); it.Next(); {
 			h := it.Header()
 			all = append(all, place{h.BaseOffset, h.NextOffset(), i, it.Batch()})
 		}
@@ -176,7 +177,7 @@ func TestTimestamps(t *testing.T) {
 		require.NoError(t, l.Close())
 		if mode == "reopened" {
 			for _, name := range files(t, dir) {
-				if ext := filepath.Ext(name); ext == indexSuffix || ext == timeIndexSuffix {
+				if ext := filepath.Ext(name); ext == layout.IndexSuffix || ext == layout.TimeIndexSuffix {
 					require.NoError(t, os.Remove(filepath.Join(dir, name)))
 				}
 			}

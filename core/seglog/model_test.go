@@ -12,6 +12,7 @@ import (
 
 	"trialog/core/kafka"
 	"trialog/core/record"
+	"trialog/core/seglog/layout"
 )
 
 // modelBatch is what the model knows of a batch.
@@ -149,7 +150,7 @@ func (lm *logMachine) crash(t *rapid.T) {
 	flushed := lm.l.FlushedTo() // the background may have flushed more than the model knows
 	lm.m.flushed = max(lm.m.flushed, flushed)
 	active := lm.l.active()
-	path := active.path(logSuffix)
+	path := active.path(layout.LogSuffix)
 	raw := readFile(t, path)
 	safe := 0       // bytes of the active segment that are durable
 	var flips []int // bytes whose change can be noticed: Kafka's CRC does not cover the leader epoch

@@ -12,6 +12,7 @@ import (
 	"trialog/core/kafka"
 	"trialog/core/producers"
 	"trialog/core/record"
+	"trialog/core/seglog/layout"
 )
 
 // scanWindow is how much one pread of a recovery takes in.
@@ -85,7 +86,7 @@ func (r *recovery) run() error {
 func (r *recovery) openSegments() error {
 	l := r.l
 	for i, base := range r.files.logs {
-		f, err := os.OpenFile(filepath.Join(l.dir, fileName(base, logSuffix)), os.O_RDWR, 0)
+		f, err := os.OpenFile(filepath.Join(l.dir, layout.FileName(base, layout.LogSuffix)), os.O_RDWR, 0)
 		if err != nil {
 			return err
 		}
@@ -118,7 +119,7 @@ func (r *recovery) openSegments() error {
 
 // loadEpochs reads the leader-epoch checkpoint. A missing or bad one is rebuilt from the batches (KAFKA-16541).
 func (r *recovery) loadEpochs() error {
-	text, err := readIfThere(filepath.Join(r.l.dir, epochFile))
+	text, err := layout.ReadIfThere(filepath.Join(r.l.dir, layout.EpochFile))
 	if err != nil {
 		return err
 	}
@@ -184,10 +185,10 @@ func (s *segment) lastIndexed(w *window) int64 {
 	offsets, times := s.offsets.load(), s.times.load()
 	n, m := len(offsets), len(times)
 	if n > 0 && m > 0 {
-		pos := int64(offsets[n-1].pos)
-		if h, err := s.headerAt(w, pos, s.size()); err == nil && h.LastOffset()-s.base == int64(offsets[n-1].last) {
-			s.largest.Store(times[m-1].ts)
-			s.largestAt = s.base + int64(times[m-1].last)
+		pos := int64(offsets[n-1].Pos)
+		if h, err := s.headerAt(w, pos, s.size()); err == nil && h.LastOffset()-s.base == int64(offsets[n-1].Last) {
+			s.largest.Store(times[m-1].Timestamp)
+			s.largestAt = s.base + int64(times[m-1].Last)
 			return pos
 		}
 	}
@@ -336,7 +337,7 @@ func (r *recovery) loadProducers(end kafka.Offset) error {
 		if at > end || at < from {
 			continue
 		}
-		path := filepath.Join(r.l.dir, fileName(at, snapshotSuffix))
+		path := filepath.Join(r.l.dir, layout.FileName(at, layout.SnapshotSuffix))
 		b, err := os.ReadFile(path)
 		if err != nil {
 			return err

@@ -12,6 +12,7 @@ import (
 	"trialog/core/kafka"
 	"trialog/core/producers"
 	"trialog/core/record"
+	"trialog/core/seglog/layout"
 )
 
 // TestEveryTornTail cuts the last segment at every byte, as a kill in the middle of a write or a power cut does: what
@@ -28,7 +29,7 @@ func TestEveryTornTail(t *testing.T) {
 		mustAppend(t, l, batchOf(2, 1, 1000+10*int64(i), 4, 0, int32(2*i)), 2)
 	}
 	all := contents(t, l)
-	last := l.active().path(logSuffix)
+	last := l.active().path(layout.LogSuffix)
 	l.abandon()
 	raw := readFile(t, last)
 	var ends []int // positions between batches, by number of batches
@@ -72,7 +73,7 @@ func TestDamagedIndexes(t *testing.T) {
 	fill(t, l, 30)
 	want := contents(t, l)
 	require.NoError(t, l.Close())
-	for _, suffix := range []string{indexSuffix, timeIndexSuffix} {
+	for _, suffix := range []string{layout.IndexSuffix, layout.TimeIndexSuffix} {
 		name := "00000000000000000014" + suffix
 		good := readFile(t, dir, name)
 		cases := map[string][]byte{
@@ -86,7 +87,7 @@ func TestDamagedIndexes(t *testing.T) {
 			"a hole":            append(append(bytes.Clone(good[:len(good)/3]), make([]byte, len(good)/3)...), good[2*len(good)/3:]...),
 			"of all 0xff":       bytes.Repeat([]byte{0xff}, 48),
 		}
-		if suffix == indexSuffix { // a time index that ends early at an entry looks right: the fsync at the roll is against that
+		if suffix == layout.IndexSuffix { // a time index that ends early at an entry looks right: the fsync at the roll is against that
 			cases["half of it is missing"] = good[:len(good)/2/8*8]
 		}
 		for what, data := range cases {
@@ -133,14 +134,14 @@ func TestDamagedStateFiles(t *testing.T) {
 	for _, clean := range []bool{true, false} {
 		for _, text := range []string{"", "0", "0\n", "0\n4\n0 0\n1 12\n", "0\n1\n0 x\n", "1\n0\n", "\x00\x00\x00\x00\x00\x00", "gone"} {
 			fork := copyDir(t, dir)
-			writeFile(t, []byte(text), fork, epochFile)
+			writeFile(t, []byte(text), fork, layout.EpochFile)
 			if text == "gone" {
-				require.NoError(t, os.Remove(filepath.Join(fork, epochFile)))
+				require.NoError(t, os.Remove(filepath.Join(fork, layout.EpochFile)))
 			}
 			l := open(t, fork, testConfig(small()), Start{Clean: clean, RecoveryPoint: 40})
 			require.Equal(t, wantEpochs, l.epochs.String(), "%q", text)
 			require.NoError(t, l.Close())
-			require.Equal(t, "0\n4\n0 0\n1 12\n2 24\n3 36\n", string(readFile(t, fork, epochFile)), "%q", text)
+			require.Equal(t, "0\n4\n0 0\n1 12\n2 24\n3 36\n", string(readFile(t, fork, layout.EpochFile)), "%q", text)
 		}
 		good := readFile(t, dir, "00000000000000000028.snapshot")
 		for what, data := range map[string][]byte{
@@ -148,7 +149,7 @@ func TestDamagedStateFiles(t *testing.T) {
 		} {
 			fork := copyDir(t, dir)
 			for _, name := range files(t, fork) {
-				if filepath.Ext(name) == snapshotSuffix && name != "00000000000000000014.snapshot" {
+				if filepath.Ext(name) == layout.SnapshotSuffix && name != "00000000000000000014.snapshot" {
 					writeFile(t, data, fork, name)
 				}
 			}
@@ -196,7 +197,7 @@ func TestEmptySegmentNeverRolls(t *testing.T) {
 	a, err := l.Append(batch(1, 1, 1_000_000), 0, now(1_000_000))
 	require.NoError(t, err)
 	require.Zero(t, a.Base)
-	require.Equal(t, []string{"00000000000000000000.log", epochFile}, files(t, dir))
+	require.Equal(t, []string{"00000000000000000000.log", layout.EpochFile}, files(t, dir))
 	a, err = l.Append(batch(1, 1, 1_000_001), 0, now(1_000_001))
 	require.NoError(t, err)
 	require.Equal(t, kafka.Offset(1), a.Base)
@@ -239,26 +240,26 @@ func TestSwaps(t *testing.T) {
 	merged := append(readFile(t, dir, "00000000000000000014.log"), readFile(t, dir, "00000000000000000028.log")...)
 	name := func(suffix string) string { return filepath.Join(dir, "00000000000000000014"+suffix) }
 	var steps []func() error
-	for _, suffix := range []string{logSuffix, indexSuffix, timeIndexSuffix} {
+	for _, suffix := range []string{layout.LogSuffix, layout.IndexSuffix, layout.TimeIndexSuffix} {
 		data := []byte{}
-		if suffix == logSuffix {
+		if suffix == layout.LogSuffix {
 			data = merged
 		}
-		steps = append(steps, func() error { return os.WriteFile(name(suffix+cleanedSuffix), data, 0o644) })
+		steps = append(steps, func() error { return os.WriteFile(name(suffix+layout.CleanedSuffix), data, 0o644) })
 	}
-	for _, suffix := range []string{logSuffix, indexSuffix, timeIndexSuffix} {
-		steps = append(steps, func() error { return os.Rename(name(suffix+cleanedSuffix), name(suffix+swapSuffix)) })
+	for _, suffix := range []string{layout.LogSuffix, layout.IndexSuffix, layout.TimeIndexSuffix} {
+		steps = append(steps, func() error { return os.Rename(name(suffix+layout.CleanedSuffix), name(suffix+layout.SwapSuffix)) })
 	}
 	for _, base := range []kafka.Offset{14, 28} {
-		for _, suffix := range []string{logSuffix, indexSuffix, timeIndexSuffix} {
+		for _, suffix := range []string{layout.LogSuffix, layout.IndexSuffix, layout.TimeIndexSuffix} {
 			steps = append(steps, func() error {
-				path := filepath.Join(dir, fileName(base, suffix))
-				return os.Rename(path, path+deletedSuffix)
+				path := filepath.Join(dir, layout.FileName(base, suffix))
+				return os.Rename(path, path+layout.DeletedSuffix)
 			})
 		}
 	}
-	for _, suffix := range []string{timeIndexSuffix, indexSuffix, logSuffix} {
-		steps = append(steps, func() error { return os.Rename(name(suffix+swapSuffix), name(suffix)) })
+	for _, suffix := range []string{layout.TimeIndexSuffix, layout.IndexSuffix, layout.LogSuffix} {
+		steps = append(steps, func() error { return os.Rename(name(suffix+layout.SwapSuffix), name(suffix)) })
 	}
 	for i, step := range steps {
 		require.NoError(t, step())
@@ -271,7 +272,7 @@ func TestSwaps(t *testing.T) {
 				require.Equal(t, "0@0", l.epochs.String())
 				require.NoError(t, l.Close())
 				for _, n := range files(t, fork) {
-					require.NotContains(t, []string{swapSuffix, cleanedSuffix, deletedSuffix}, filepath.Ext(n))
+					require.NotContains(t, []string{layout.SwapSuffix, layout.CleanedSuffix, layout.DeletedSuffix}, filepath.Ext(n))
 				}
 			})
 		}

@@ -1,6 +1,9 @@
 package seglog
 
-import "trialog/core/config"
+import (
+	"trialog/core/config"
+	"trialog/core/seglog/layout"
+)
 
 // Rules are the safety mechanisms of this room; true is the safe behaviour.
 type Rules struct {
@@ -17,6 +20,11 @@ type Rules struct {
 // AllRules has every mechanism on.
 func AllRules() Rules {
 	return Rules{RecoverChecksCRC: true, RecoverCutsTornTail: true, MarkerRemovedAtStart: true, FsyncDirectory: true}
+}
+
+// durability is what the replacement of a file waits for.
+func (r Rules) durability() layout.Durability {
+	return layout.Durability{FsyncFile: true, FsyncDirectory: r.FsyncDirectory}
 }
 
 // Off switches the rule of that name off (without the room's name); false if there is none.

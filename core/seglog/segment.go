@@ -10,6 +10,7 @@ import (
 
 	"trialog/core/kafka"
 	"trialog/core/record"
+	"trialog/core/seglog/layout"
 )
 
 // segment is one .log file with its indexes. The last segment of a log is active, all others are sealed.
@@ -29,8 +30,8 @@ type segment struct {
 	cuts   atomic.Uint32
 	cutMin atomic.Int64
 
-	offsets column[offsetEntry]
-	times   column[timeEntry]
+	offsets column[layout.OffsetEntry]
+	times   column[layout.TimeEntry]
 	loaded  atomic.Bool // the columns are complete; a sealed segment loads them when they are needed
 	loadMu  sync.Mutex
 	cache   *indexCache
@@ -53,15 +54,6 @@ type segment struct {
 type seal struct {
 	snapshotAt kafka.Offset
 	snapshot   []byte // nil: none
-}
-
-// offsetEntry says that the batch with this last offset (relative to the base) begins at pos.
-type offsetEntry struct{ last, pos uint32 }
-
-// timeEntry says that up to the batch with this last offset (relative to the base) no timestamp is larger than ts.
-type timeEntry struct {
-	ts   int64
-	last uint32
 }
 
 // column is a list with one writer, who appends, and readers without a lock.
@@ -113,7 +105,7 @@ func newSegment(dir string, base, next kafka.Offset, size int64, file *os.File, 
 
 // createSegment makes the file of a new, empty segment. A file that is there already is taken only if it is empty (S6).
 func createSegment(dir string, base kafka.Offset, cache *indexCache) (*segment, error) {
-	f, err := os.OpenFile(filepath.Join(dir, fileName(base, logSuffix)), os.O_RDWR|os.O_CREATE, 0o644)
+	f, err := os.OpenFile(filepath.Join(dir, layout.FileName(base, layout.LogSuffix)), os.O_RDWR|os.O_CREATE, 0o644)
 	if err != nil {
 		return nil, err
 	}
@@ -147,7 +139,9 @@ func (s *segment) bounds() (next kafka.Offset, size int64) {
 func (s *segment) next() kafka.Offset { n, _ := s.bounds(); return n }
 func (s *segment) size() int64        { _, n := s.bounds(); return n }
 
-func (s *segment) path(suffix string) string { return filepath.Join(s.dir, fileName(s.base, suffix)) }
+func (s *segment) path(suffix string) string {
+	return filepath.Join(s.dir, layout.FileName(s.base, suffix))
+}
 
 // acquire takes a reference to the open file; false if it is closed.
 func (s *segment) acquire() bool {
@@ -181,7 +175,7 @@ func (s *segment) note(h *record.Header, pos int64, interval int32) {
 		s.largestAt = h.LastOffset()
 	}
 	if s.sinceIndex > int64(interval) {
-		s.offsets.append(offsetEntry{last: uint32(h.LastOffset() - s.base), pos: uint32(pos)})
+		s.offsets.append(layout.OffsetEntry{Last: uint32(h.LastOffset() - s.base), Pos: uint32(pos)})
 		s.noteTime()
 		s.sinceIndex = 0
 	}
@@ -191,28 +185,28 @@ func (s *segment) note(h *record.Header, pos int64, interval int32) {
 // noteTime adds the largest timestamp so far to the time index, unless it is there already.
 func (s *segment) noteTime() {
 	ts := s.largest.Load()
-	if rows := s.times.load(); ts >= 0 && (len(rows) == 0 || ts > rows[len(rows)-1].ts) {
-		s.times.append(timeEntry{ts: ts, last: uint32(s.largestAt - s.base)})
+	if rows := s.times.load(); ts >= 0 && (len(rows) == 0 || ts > rows[len(rows)-1].Timestamp) {
+		s.times.append(layout.TimeEntry{Timestamp: ts, Last: uint32(s.largestAt - s.base)})
 	}
 }
 
 // lookup is the position of a batch at or before the one that holds offset.
-func lookup(rows []offsetEntry, rel uint32) int64 {
-	i := sort.Search(len(rows), func(i int) bool { return rows[i].last > rel })
+func lookup(rows []layout.OffsetEntry, rel uint32) int64 {
+	i := sort.Search(len(rows), func(i int) bool { return rows[i].Last > rel })
 	if i == 0 {
 		return 0
 	}
-	return int64(rows[i-1].pos)
+	return int64(rows[i-1].Pos)
 }
 
 // indexFull reports that no further entry fits into segment.index.bytes.
 func (s *segment) indexFull(indexBytes int32) bool {
-	return len(s.offsets.load()) >= int(indexBytes)/offsetEntrySize || len(s.times.load()) >= int(indexBytes)/timeEntrySize
+	return len(s.offsets.load()) >= int(indexBytes)/layout.OffsetEntrySize || len(s.times.load()) >= int(indexBytes)/layout.TimeEntrySize
 }
 
 // indexes are the complete rows; those of a sealed segment are read from its files, or rebuilt from its batches when the
 // files are missing, torn, or padded with zeros (KAFKA-10207, KAFKA-13603).
-func (s *segment) indexes() ([]offsetEntry, []timeEntry, error) {
+func (s *segment) indexes() ([]layout.OffsetEntry, []layout.TimeEntry, error) {
 	if !s.loaded.Load() {
 		loaded, err := s.loadIndexes()
 		if err != nil {
@@ -246,7 +240,7 @@ func (s *segment) loadIndexes() (bool, error) {
 			return false, err
 		}
 	} else if n := len(times); n > 0 {
-		largest = times[n-1].ts
+		largest = times[n-1].Timestamp
 	}
 	s.offsets.set(offsets)
 	s.times.set(times)
@@ -269,7 +263,7 @@ func (s *segment) largestTimestamp() (int64, error) {
 }
 
 // scanIndexes makes the rows from the headers of the whole segment. It ends without an error where they end.
-func (s *segment) scanIndexes() ([]offsetEntry, []timeEntry, int64, error) {
+func (s *segment) scanIndexes() ([]layout.OffsetEntry, []layout.TimeEntry, int64, error) {
 	var fresh segment // takes the notes, so that nobody sees them half made
 	fresh.base = s.base
 	fresh.largest.Store(kafka.NoTimestamp)
@@ -281,7 +275,7 @@ func (s *segment) scanIndexes() ([]offsetEntry, []timeEntry, int64, error) {
 		if err != nil {
 			break
 		}
-		fresh.note(&h, pos, defaultIndexInterval)
+		fresh.note(&h, pos, layout.DefaultIndexInterval)
 		pos += int64(h.Size())
 	}
 	fresh.noteTime()

@@ -14,6 +14,7 @@ import (
 	"trialog/core/kafka"
 	"trialog/core/producers"
 	"trialog/core/record"
+	"trialog/core/seglog/layout"
 	"trialog/core/transcript"
 )
 
@@ -242,11 +243,11 @@ func (p *player) ls() string {
 	for _, name := range files(p.t, p.dir) {
 		data := readFile(p.t, p.dir, name)
 		fmt.Fprintf(&b, "%s %d", name, len(data))
-		base, suffix, ok := parseFileName(name)
+		base, suffix, ok := layout.ParseFileName(name)
 		switch {
 		case !ok:
 			fmt.Fprintf(&b, " %q", data)
-		case suffix == logSuffix:
+		case suffix == layout.LogSuffix:
 			it := record.NewBatches(data)
 			for it.Next() {
 				h := it.Header()
@@ -255,15 +256,15 @@ func (p *player) ls() string {
 			if n := len(it.Tail()); n > 0 {
 				fmt.Fprintf(&b, " and %d bytes", n)
 			}
-		case suffix == indexSuffix:
+		case suffix == layout.IndexSuffix:
 			for ; len(data) >= 8; data = data[8:] {
 				fmt.Fprintf(&b, " %d@%d", base+int64(binary.BigEndian.Uint32(data)), binary.BigEndian.Uint32(data[4:]))
 			}
-		case suffix == timeIndexSuffix:
+		case suffix == layout.TimeIndexSuffix:
 			for ; len(data) >= 12; data = data[12:] {
 				fmt.Fprintf(&b, " %dms@%d", int64(binary.BigEndian.Uint64(data)), base+int64(binary.BigEndian.Uint32(data[8:])))
 			}
-		case suffix == snapshotSuffix:
+		case suffix == layout.SnapshotSuffix:
 			if s, err := producers.ParseSnapshot(producers.AllRules(), base, data); err != nil {
 				fmt.Fprintf(&b, " %v", err)
 			} else if s.Len() > 0 {

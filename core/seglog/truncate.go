@@ -9,6 +9,7 @@ import (
 	"trialog/core/event"
 	"trialog/core/kafka"
 	"trialog/core/producers"
+	"trialog/core/seglog/layout"
 )
 
 // Truncate cuts everything at and above to: a follower's affair. The visible end drops before the file is cut
@@ -143,10 +144,10 @@ func (s *segment) cutTo(next kafka.Offset, pos int64, interval int32) error {
 	defer s.loadMu.Unlock()
 	s.loaded.Store(true)
 	offsets, times := s.offsets.load(), s.times.load()
-	for len(offsets) > 0 && int64(offsets[len(offsets)-1].pos) >= pos {
+	for len(offsets) > 0 && int64(offsets[len(offsets)-1].Pos) >= pos {
 		offsets = offsets[:len(offsets)-1]
 	}
-	for len(times) > 0 && s.base+int64(times[len(times)-1].last) >= next {
+	for len(times) > 0 && s.base+int64(times[len(times)-1].Last) >= next {
 		times = times[:len(times)-1]
 	}
 	s.offsets.set(offsets)
@@ -173,7 +174,7 @@ func (s *segment) void() {
 
 func (s *segment) removeFiles() error {
 	for _, suffix := range segmentSuffixes {
-		if err := removeIfThere(s.path(suffix)); err != nil {
+		if err := layout.RemoveIfThere(s.path(suffix)); err != nil {
 			return err
 		}
 	}
@@ -182,7 +183,7 @@ func (s *segment) removeFiles() error {
 
 // segmentSuffixes are the files of one segment. The snapshot holds what is below the segment, and is of no use without
 // something below.
-var segmentSuffixes = []string{logSuffix, indexSuffix, timeIndexSuffix, txnIndexSuffix, snapshotSuffix}
+var segmentSuffixes = []string{layout.LogSuffix, layout.IndexSuffix, layout.TimeIndexSuffix, layout.TxnIndexSuffix, layout.SnapshotSuffix}
 
 // rebuildProducers finds the producer state at end again after a truncation.
 func (l *Log) rebuildProducers(end kafka.Offset) error {
@@ -223,7 +224,7 @@ func (l *Log) truncateFully(start kafka.Offset) error {
 		s := old[i]
 		s.void()
 		// Before the new file is made: it may have the same name.
-		if err := os.Rename(s.path(logSuffix), s.path(logSuffix+deletedSuffix)); err != nil {
+		if err := os.Rename(s.path(layout.LogSuffix), s.path(layout.LogSuffix+layout.DeletedSuffix)); err != nil {
 			return err
 		}
 		if err := s.removeFiles(); err != nil {
@@ -393,7 +394,7 @@ func (l *Log) markDeleted(s *segment) error {
 	s.cache.remove(s)
 	s.release()
 	for _, suffix := range segmentSuffixes {
-		from, to := s.path(suffix), s.path(suffix+deletedSuffix)
+		from, to := s.path(suffix), s.path(suffix+layout.DeletedSuffix)
 		err := os.Rename(from, to)
 		if errors.Is(err, fs.ErrNotExist) {
 			continue
@@ -415,7 +416,7 @@ func (l *Log) RemoveDeleted() error {
 	l.deleted = nil
 	l.deletedMu.Unlock()
 	for _, path := range paths {
-		if err := removeIfThere(path); err != nil {
+		if err := layout.RemoveIfThere(path); err != nil {
 			return fmt.Errorf("seglog: remove deleted files of %s: %w", l.cfg.Partition, err)
 		}
 	}

@@ -6,6 +6,8 @@ import (
 	"testing"
 
 	"github.com/stretchr/testify/require"
+
+	"trialog/core/seglog/layout"
 )
 
 // A truncation that stops half way leaves no hole: of a compacted log, recovery would take one for what compaction
@@ -21,10 +23,10 @@ func TestInterruptedTruncateLeavesNoHole(t *testing.T) {
 	segs := *l.segments.Load()
 	require.Greater(t, len(segs), 3)
 	last := segs[len(segs)-1]
-	require.NoError(t, os.MkdirAll(filepath.Join(last.path(indexSuffix), "x"), 0o755)) // it cannot be removed
+	require.NoError(t, os.MkdirAll(filepath.Join(last.path(layout.IndexSuffix), "x"), 0o755)) // it cannot be removed
 	require.Error(t, l.Truncate(segs[1].base-2))
 	l.abandon()
-	require.NoError(t, os.RemoveAll(last.path(indexSuffix)))
+	require.NoError(t, os.RemoveAll(last.path(layout.IndexSuffix)))
 
 	l = open(t, dir, cfg, Start{})
 	defer l.abandon()

@@ -12,6 +12,7 @@ import (
 	"trialog/core/codec"
 	"trialog/core/kafka"
 	"trialog/core/record"
+	"trialog/core/seglog/layout"
 )
 
 // windowSize is how much one pread of a header walk takes in: an index interval, and the header after it.
@@ -82,7 +83,7 @@ func (s *segment) headerAt(w *window, pos, size int64) (record.Header, error) {
 }
 
 func (s *segment) corrupt(pos int64, why string) error {
-	return fmt.Errorf("%w: %s at %d: %s", ErrCorrupt, fileName(s.base, logSuffix), pos, why)
+	return fmt.Errorf("%w: %s at %d: %s", ErrCorrupt, layout.FileName(s.base, layout.LogSuffix), pos, why)
 }
 
 var castagnoli = crc32.MakeTable(crc32.Castagnoli)
@@ -206,12 +207,12 @@ func (l *Log) offsetForTimestamp(ts int64, maxOffset kafka.Offset) (Found, error
 
 // timeLookup is an offset from which on all timestamps >= ts lie: an entry (t, o) with t <= ts says that before the
 // batch that ends in o all were smaller than t.
-func timeLookup(rows []timeEntry, base kafka.Offset, ts int64) kafka.Offset {
+func timeLookup(rows []layout.TimeEntry, base kafka.Offset, ts int64) kafka.Offset {
 	from := base
 	for lo, hi := 0, len(rows); lo < hi; {
 		mid := (lo + hi) / 2
-		if rows[mid].ts <= ts {
-			from, lo = base+int64(rows[mid].last), mid+1
+		if rows[mid].Timestamp <= ts {
+			from, lo = base+int64(rows[mid].Last), mid+1
 		} else {
 			hi = mid
 		}
@@ -281,7 +282,7 @@ func (l *Log) maxTimestamp(maxOffset kafka.Offset) (Found, error) {
 		}
 		from := s.base
 		if n := len(times); n > 0 && next <= maxOffset {
-			from += int64(times[n-1].last) // all before that batch have smaller timestamps
+			from += int64(times[n-1].Last) // all before that batch have smaller timestamps
 		}
 		ts, o, err := l.largestIn(max(from, start), min(maxOffset, next))
 		if err != nil {

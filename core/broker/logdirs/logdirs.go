@@ -13,6 +13,7 @@ import (
 	"trialog/core/config"
 	"trialog/core/kafka"
 	"trialog/core/seglog"
+	"trialog/core/seglog/layout"
 )
 
 // Config is what a set of directories is told when it opens.
@@ -96,7 +97,7 @@ func (s *Set) checkProperties() error {
 		s.clusterID = s.cfg.NewUUID().String()
 	}
 	for _, dir := range unsigned {
-		p := seglog.Properties{ClusterID: s.clusterID, NodeID: s.cfg.Dir.Node, DirectoryID: s.cfg.NewUUID()}
+		p := layout.Properties{ClusterID: s.clusterID, NodeID: s.cfg.Dir.Node, DirectoryID: s.cfg.NewUUID()}
 		if err := dir.WriteProperties(p); err != nil {
 			return fmt.Errorf("broker: log directory %s: %w", dir.Path(), err)
 		}

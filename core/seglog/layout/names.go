@@ -1,0 +1,55 @@
+package layout
+
+import (
+	"fmt"
+	"strconv"
+
+	"trialog/core/kafka"
+)
+
+// Suffixes of the files of a partition. Those of a segment follow its base offset; the rest follow one of those.
+const (
+	LogSuffix       = ".log"
+	IndexSuffix     = ".index"
+	TimeIndexSuffix = ".timeindex"
+	TxnIndexSuffix  = ".txnindex"
+	SnapshotSuffix  = ".snapshot"
+	DeletedSuffix   = ".deleted" // to be removed after file.delete.delay.ms
+	CleanedSuffix   = ".cleaned" // written by a compaction that is not complete
+	SwapSuffix      = ".swap"    // complete, not yet in place of what it replaces
+	TmpSuffix       = ".tmp"     // will be renamed when it is durable
+)
+
+// Files with fixed names: the first two in the directory of a partition, the others in that of the logs.
+const (
+	EpochFile         = "leader-epoch-checkpoint"
+	PartitionFile     = "partition.metadata"
+	CleanMarker       = ".kafka_cleanshutdown"
+	PropertiesFile    = "meta.properties"
+	HWFile            = "replication-offset-checkpoint"
+	RecoveryPointFile = "recovery-point-offset-checkpoint"
+	LogStartFile      = "log-start-offset-checkpoint"
+	CleanerFile       = "cleaner-offset-checkpoint"
+)
+
+// Suffixes of directories that are no partitions any more.
+const (
+	DeleteDirSuffix = "-delete" // is to be removed
+	StrayDirSuffix  = "-stray"  // is kept although no topic claims it
+)
+
+// FileName is the base offset in 20 digits, and the suffix.
+func FileName(base kafka.Offset, suffix string) string { return fmt.Sprintf("%020d%s", base, suffix) }
+
+// ParseFileName is the inverse; ok is false for all other names. The suffix may be several in a row (".log.swap").
+func ParseFileName(name string) (base kafka.Offset, suffix string, ok bool) {
+	const digits = 20
+	if len(name) <= digits || name[digits] != '.' {
+		return 0, "", false
+	}
+	base, err := strconv.ParseInt(name[:digits], 10, 64)
+	if err != nil || base < 0 {
+		return 0, "", false
+	}
+	return base, name[digits:], true
+}
