@@ -189,6 +189,13 @@ func (l *Log) Producers() []producers.Producer {
 	return slices.Clone(l.producers.Producers())
 }
 
+// ProducerCount is how many Producers has now.
+func (l *Log) ProducerCount() int {
+	l.appendMu.Lock()
+	defer l.appendMu.Unlock()
+	return l.producers.Len()
+}
+
 // publishUndecided follows every change of the producer state.
 func (l *Log) publishUndecided() {
 	offset, ok := l.producers.FirstUndecided()

@@ -15,12 +15,14 @@ import (
 //
 // Frames take memory as their bytes arrive, so many of them may each hold a part
 // and wait for the rest. One of them at a time, the first that asked, may go over
-// the budget until it is released: so there is always one that gets done, and
-// what is held is bounded by the budget and one frame.
+// the budget until it is released: so there is always one that gets done. What a
+// request may charge for its answer beside its frame has a bound of its own
+// (chargeMax), so what is held is bounded by the budget, one frame and one answer.
 type Budget struct {
 	mu      sync.Mutex
 	max     int64
 	used    int64
+	highest int64           // since the last call of Highest
 	over    bool            // a holder may go over the budget
 	waiting []*budgetWaiter // first come, first served
 }
@@ -41,12 +43,19 @@ func (b *Budget) Acquire(bytes int64, wait time.Duration, done <-chan struct{}) 
 	return b.TryAcquire(bytes) || b.queue(&budgetWaiter{bytes: bytes}, wait, done)
 }
 
+// chargeMin is what the answer to one request may take although the whole budget is
+// smaller: tools describe clusters to brokers that were given little memory, too.
+const chargeMin = 64 << 20
+
+// chargeMax is the most that one request may charge for its answer.
+func (b *Budget) chargeMax() int64 { return max(b.max, chargeMin) }
+
 // acquireMore is Acquire for who holds memory already. over is whether it may go
 // over the budget, before and after.
 func (b *Budget) acquireMore(bytes int64, over bool, wait time.Duration, done <-chan struct{}) (ok, nowOver bool) {
 	if over {
 		b.mu.Lock()
-		b.used += bytes
+		b.add(bytes)
 		b.mu.Unlock()
 		return true, true
 	}
@@ -111,8 +120,13 @@ func (b *Budget) TryAcquire(bytes int64) bool {
 	if !b.fitsNow(bytes) {
 		return false
 	}
-	b.used += bytes
+	b.add(bytes)
 	return true
+}
+
+func (b *Budget) add(bytes int64) {
+	b.used += bytes
+	b.highest = max(b.highest, b.used)
 }
 
 // Release gives bytes back.
@@ -152,7 +166,7 @@ func (b *Budget) grant() {
 }
 
 func (b *Budget) letGo(i int) {
-	b.used += b.waiting[i].bytes
+	b.add(b.waiting[i].bytes)
 	close(b.waiting[i].granted)
 	b.waiting = slices.Delete(b.waiting, i, i+1)
 }
@@ -162,4 +176,13 @@ func (b *Budget) Used() int64 {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	return b.used
+}
+
+// Highest is the most bytes that were held at one time since it was called last.
+func (b *Budget) Highest() int64 {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	h := b.highest
+	b.highest = b.used
+	return h
 }

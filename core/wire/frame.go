@@ -38,13 +38,14 @@ type Frame struct {
 	pool   *Pool
 	budget *Budget
 	held   int64
-	over   bool // it may go over the budget
+	asked  int64 // of held: by Charge
+	over   bool  // it may go over the budget
 }
 
 // Release gives the memory back. Nothing that aliases the frame may be used
 // afterwards. A second call does nothing.
 func (f *Frame) Release() {
-	if f.Buf == nil {
+	if f.Buf == nil && f.held == 0 {
 		return
 	}
 	f.pool.Put(f.Buf)
@@ -53,7 +54,7 @@ func (f *Frame) Release() {
 	} else {
 		f.budget.Release(f.held)
 	}
-	f.Buf, f.held, f.over = nil, 0, false
+	f.Buf, f.held, f.asked, f.over = nil, 0, 0, false
 }
 
 // take adds bytes to what the frame holds of the budget.
@@ -70,9 +71,33 @@ func (f *Frame) take(bytes int64, done <-chan struct{}) (ok bool) {
 }
 
 // Charge adds bytes of memory to what the frame holds, waiting for the budget;
-// done ends the wait. False means that they were not to be had.
+// done ends the wait. False means that they were not to be had: not in time, or
+// that this frame asked for more than one may.
 func (f *Frame) Charge(bytes int64, done <-chan struct{}) bool {
-	return f.budget == nil || f.take(bytes, done) // without a budget: a frame of a test
+	if f.budget == nil {
+		return true // a frame of a test
+	}
+	if f.asked+bytes > f.budget.chargeMax() || !f.take(bytes, done) {
+		return false
+	}
+	f.asked += bytes
+	return true
+}
+
+// Keep gives back the frame's bytes and all memory that it holds but so much, which
+// it charges where it holds less: for an answer that does not alias the frame and
+// waits to be sent. False, which says what Charge's says, keeps everything.
+func (f *Frame) Keep(bytes int64, done <-chan struct{}) bool {
+	if f.budget == nil {
+		return true
+	}
+	if f.held < bytes && !f.Charge(bytes-f.held, done) {
+		return false
+	}
+	f.pool.Put(f.Buf)
+	f.budget.Release(f.held - bytes)
+	f.Buf, f.held = nil, bytes
+	return true
 }
 
 // FrameReader reads request frames of one connection. One goroutine uses it.

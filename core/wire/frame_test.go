@@ -199,6 +199,48 @@ func TestBudgetKnot(t *testing.T) {
 	require.Zero(t, b.Used())
 }
 
+// Who may go over the budget may not do so without end: what one request asks for beside its frame is bounded, and more
+// is refused at once.
+func TestChargeIsBounded(t *testing.T) {
+	for _, memory := range []int64{1 << 20, 2 * chargeMin} {
+		most := max(memory, chargeMin)
+		budget := NewBudget(memory)
+		require.True(t, budget.Acquire(memory/2, time.Minute, nil), "somebody else")
+		fr := NewFrameReader(bytes.NewReader(metadataFrame(t, "c", "a")), 1<<20, new(Pool), budget, nil)
+		var f Frame
+		require.NoError(t, fr.Next(&f))
+		own := f.held
+		require.False(t, f.Charge(most+1, nil))
+		require.True(t, f.Charge(most/2, nil))
+		require.True(t, f.Charge(most/2, nil), "one may go over")
+		require.True(t, f.over)
+		require.False(t, f.Charge(1, nil))
+		require.Equal(t, memory/2+own+most, budget.Used())
+		require.True(t, f.Keep(5000, nil))
+		require.Equal(t, memory/2+5000, budget.Used())
+		require.True(t, f.over, "until it is released")
+		f.Release()
+		f.Release()
+		require.False(t, budget.over)
+		require.Equal(t, memory/2, budget.Used())
+		require.Equal(t, memory/2+own+most, budget.Highest())
+		require.Equal(t, memory/2, budget.Highest())
+	}
+}
+
+// What is kept may be more than the frame had.
+func TestKeepCharges(t *testing.T) {
+	fr, budget := reader(bytes.NewReader(metadataFrame(t, "c", "a")), 1<<20)
+	var f Frame
+	require.NoError(t, fr.Next(&f))
+	require.True(t, f.Keep(10<<20, nil))
+	require.EqualValues(t, 10<<20, budget.Used())
+	require.False(t, f.Keep(100<<20, nil))
+	require.EqualValues(t, 10<<20, budget.Used())
+	f.Release()
+	require.Zero(t, budget.Used())
+}
+
 // A frame larger than the whole budget arrives, even when it has to share.
 func TestFrameOverBudget(t *testing.T) {
 	body := make([]byte, 3<<20)

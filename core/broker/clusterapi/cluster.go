@@ -35,7 +35,7 @@ func (c *Cluster) DescribeCluster(rq *serve.Request) (serve.Answer, error) {
 	if req.Version >= 1 && req.EndpointType != endpointBroker {
 		resp.ErrorCode = int16(endpointCode(req.EndpointType))
 		resp.ErrorMessage = kmsg.StringPtr("this listener is for clients of brokers")
-		return rq.Reply(resp), nil
+		return rq.Reply(resp)
 	}
 	resp.ClusterID, resp.ControllerID = c.ClusterID, c.Node
 	for _, b := range c.Image().Brokers() {
@@ -50,7 +50,7 @@ func (c *Cluster) DescribeCluster(rq *serve.Request) (serve.Answer, error) {
 	if req.IncludeClusterAuthorizedOperations {
 		resp.ClusterAuthorizedOperations = authorizedCluster
 	}
-	return rq.Reply(resp), nil
+	return rq.Reply(resp)
 }
 
 func endpointCode(kind int8) kafka.ErrorCode {

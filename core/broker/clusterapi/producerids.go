@@ -54,7 +54,7 @@ func (p *ProducerIDs) InitProducerID(rq *serve.Request) (serve.Answer, error) {
 	resp.ProducerID, resp.ProducerEpoch = kafka.NoProducerID, kafka.NoProducerEpoch
 	if req.TransactionalID != nil {
 		resp.ErrorCode = int16(kafka.ErrInvalidRequest)
-		return rq.Reply(resp), nil
+		return rq.Reply(resp)
 	}
 	id, code, err := p.take()
 	if err != nil {
@@ -64,5 +64,5 @@ func (p *ProducerIDs) InitProducerID(rq *serve.Request) (serve.Answer, error) {
 	if code == kafka.ErrNone {
 		resp.ProducerID, resp.ProducerEpoch = id, 0
 	}
-	return rq.Reply(resp), nil
+	return rq.Reply(resp)
 }

@@ -22,7 +22,7 @@ func APIVersions(rq *serve.Request) (serve.Answer, error) {
 	if !api.Serves(rq.Header.Version) {
 		resp.ErrorCode = int16(kafka.ErrUnsupportedVersion)
 		resp.ApiKeys = append(resp.ApiKeys, keyOf(api))
-		return rq.Reply(resp), nil
+		return rq.Reply(resp)
 	}
 	decoded, err := rq.Decode()
 	if err != nil {
@@ -32,12 +32,12 @@ func APIVersions(rq *serve.Request) (serve.Answer, error) {
 	resp.Version = req.Version
 	if req.Version >= 3 && !(softwareName.MatchString(req.ClientSoftwareName) && softwareName.MatchString(req.ClientSoftwareVersion)) {
 		resp.ErrorCode = int16(kafka.ErrInvalidRequest)
-		return rq.Reply(resp), nil
+		return rq.Reply(resp)
 	}
 	for _, api := range wire.APIs() {
 		resp.ApiKeys = append(resp.ApiKeys, keyOf(api))
 	}
-	return rq.Reply(resp), nil
+	return rq.Reply(resp)
 }
 
 func keyOf(api wire.API) kmsg.ApiVersionsResponseApiKey {

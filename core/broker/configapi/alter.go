@@ -17,6 +17,9 @@ func (a *API) AlterConfigs(rq *serve.Request) (serve.Answer, error) {
 		return nil, err
 	}
 	req := decoded.(*kmsg.AlterConfigsRequest)
+	if err := rq.ChargeEntries(len(req.Resources)); err != nil {
+		return nil, err
+	}
 	resp := req.ResponseKind().(*kmsg.AlterConfigsResponse)
 	alter := &controller.AlterConfigs{ValidateOnly: req.ValidateOnly}
 	for i := range req.Resources {
@@ -33,7 +36,7 @@ func (a *API) AlterConfigs(rq *serve.Request) (serve.Answer, error) {
 		out.ErrorCode, out.ErrorMessage = outcome(r)
 		resp.Resources = append(resp.Resources, out)
 	}
-	return rq.Reply(resp), nil
+	return rq.Reply(resp)
 }
 
 // IncrementalAlterConfigs changes single settings of resources (KIP-339); the
@@ -44,6 +47,9 @@ func (a *API) IncrementalAlterConfigs(rq *serve.Request) (serve.Answer, error) {
 		return nil, err
 	}
 	req := decoded.(*kmsg.IncrementalAlterConfigsRequest)
+	if err := rq.ChargeEntries(len(req.Resources)); err != nil {
+		return nil, err
+	}
 	resp := req.ResponseKind().(*kmsg.IncrementalAlterConfigsResponse)
 	alter := &controller.AlterConfigs{Incremental: true, ValidateOnly: req.ValidateOnly}
 	for i := range req.Resources {
@@ -60,7 +66,7 @@ func (a *API) IncrementalAlterConfigs(rq *serve.Request) (serve.Answer, error) {
 		out.ErrorCode, out.ErrorMessage = outcome(r)
 		resp.Resources = append(resp.Resources, out)
 	}
-	return rq.Reply(resp), nil
+	return rq.Reply(resp)
 }
 
 func change(name string, op controller.ConfigOp, value *string) controller.ConfigChange {

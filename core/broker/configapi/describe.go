@@ -9,7 +9,6 @@ import (
 	"trialog/core/config"
 	"trialog/core/kafka"
 	"trialog/core/meta"
-	"trialog/core/wire"
 
 	"github.com/twmb/franz-go/pkg/kmsg"
 )
@@ -26,6 +25,9 @@ func (a *API) DescribeConfigs(rq *serve.Request) (serve.Answer, error) {
 		return nil, err
 	}
 	req := decoded.(*kmsg.DescribeConfigsRequest)
+	if err := rq.ChargeEntries(len(req.Resources)); err != nil {
+		return nil, err
+	}
 	resp := req.ResponseKind().(*kmsg.DescribeConfigsResponse)
 	seen := map[resource]bool{}
 	for i := range req.Resources {
@@ -46,8 +48,8 @@ func (a *API) DescribeConfigs(rq *serve.Request) (serve.Answer, error) {
 			if message != "" {
 				out.ErrorMessage = kmsg.StringPtr(message)
 			}
-		} else if !rq.Charge(describedBytes) {
-			return nil, fmt.Errorf("broker: describing %d resources: %w", len(req.Resources), wire.ErrBudget)
+		} else if err := rq.Charge(describedBytes); err != nil {
+			return nil, err
 		}
 		for j := range found {
 			if d := &found[j]; len(rr.ConfigNames) == 0 || slices.Contains(rr.ConfigNames, d.Definition.Name) {
@@ -56,7 +58,7 @@ func (a *API) DescribeConfigs(rq *serve.Request) (serve.Answer, error) {
 		}
 		resp.Resources = append(resp.Resources, out)
 	}
-	return rq.Reply(resp), nil
+	return rq.Reply(resp)
 }
 
 // resource is what a request names, however it is written.

@@ -30,7 +30,10 @@ func FindCoordinator(rq *serve.Request) (serve.Answer, error) {
 	if req.Version < 4 {
 		resp.ErrorCode, resp.ErrorMessage = int16(code), kmsg.StringPtr(message)
 		resp.NodeID, resp.Port = kafka.NoNode, -1
-		return rq.Reply(resp), nil
+		return rq.Reply(resp)
+	}
+	if err := rq.ChargeEntries(len(req.CoordinatorKeys)); err != nil {
+		return nil, err
 	}
 	for _, key := range req.CoordinatorKeys {
 		c := kmsg.NewFindCoordinatorResponseCoordinator()
@@ -38,7 +41,7 @@ func FindCoordinator(rq *serve.Request) (serve.Answer, error) {
 		c.NodeID, c.Port = kafka.NoNode, -1
 		resp.Coordinators = append(resp.Coordinators, c)
 	}
-	return rq.Reply(resp), nil
+	return rq.Reply(resp)
 }
 
 func coordinator(kind int8) (kafka.ErrorCode, string) {
@@ -57,5 +60,5 @@ func ListGroups(rq *serve.Request) (serve.Answer, error) {
 	if err != nil {
 		return nil, err
 	}
-	return rq.Reply(decoded.(*kmsg.ListGroupsRequest).ResponseKind()), nil
+	return rq.Reply(decoded.(*kmsg.ListGroupsRequest).ResponseKind())
 }

@@ -20,6 +20,9 @@ func (a *API) DescribeLogDirs(rq *serve.Request) (serve.Answer, error) {
 	}
 	req := decoded.(*kmsg.DescribeLogDirsRequest)
 	resp := req.ResponseKind().(*kmsg.DescribeLogDirsResponse)
+	if err := rq.ChargeEntries(a.Table.Len()); err != nil {
+		return nil, err
+	}
 	var wanted map[kafka.TopicPartition]bool // nil: all
 	if req.Topics != nil {
 		wanted = map[kafka.TopicPartition]bool{}
@@ -32,7 +35,7 @@ func (a *API) DescribeLogDirs(rq *serve.Request) (serve.Answer, error) {
 	for _, dir := range a.Dirs.Describe() {
 		resp.Dirs = append(resp.Dirs, describeDir(&dir, wanted))
 	}
-	return rq.Reply(resp), nil
+	return rq.Reply(resp)
 }
 
 func describeDir(dir *logdirs.Described, wanted map[kafka.TopicPartition]bool) kmsg.DescribeLogDirsResponseDir {

@@ -17,6 +17,11 @@ func (a *API) OffsetForLeaderEpoch(rq *serve.Request) (serve.Answer, error) {
 		return nil, err
 	}
 	req := decoded.(*kmsg.OffsetForLeaderEpochRequest)
+	for i := range req.Topics {
+		if err := rq.ChargeEntries(1 + len(req.Topics[i].Partitions)); err != nil {
+			return nil, err
+		}
+	}
 	resp := req.ResponseKind().(*kmsg.OffsetForLeaderEpochResponse)
 	for i := range req.Topics {
 		rt := &req.Topics[i]
@@ -38,7 +43,7 @@ func (a *API) OffsetForLeaderEpoch(rq *serve.Request) (serve.Answer, error) {
 		}
 		resp.Topics = append(resp.Topics, topic)
 	}
-	return rq.Reply(resp), nil
+	return rq.Reply(resp)
 }
 
 // DescribeProducers answers which producers partitions know (KIP-664).
@@ -48,6 +53,11 @@ func (a *API) DescribeProducers(rq *serve.Request) (serve.Answer, error) {
 		return nil, err
 	}
 	req := decoded.(*kmsg.DescribeProducersRequest)
+	for i := range req.Topics {
+		if err := rq.ChargeEntries(1 + len(req.Topics[i].Partitions)); err != nil {
+			return nil, err
+		}
+	}
 	resp := req.ResponseKind().(*kmsg.DescribeProducersResponse)
 	described := map[kafka.TopicPartition]bool{}
 	for i := range req.Topics {
@@ -63,28 +73,33 @@ func (a *API) DescribeProducers(rq *serve.Request) (serve.Answer, error) {
 				out.ErrorMessage = kmsg.StringPtr("Each partition must appear at most once.")
 			} else {
 				described[tp] = true
-				a.describeProducers(&out, tp)
+				if err := a.describeProducers(rq, &out, tp); err != nil {
+					return nil, err
+				}
 			}
 			topic.Partitions = append(topic.Partitions, out)
 		}
 		resp.Topics = append(resp.Topics, topic)
 	}
-	return rq.Reply(resp), nil
+	return rq.Reply(resp)
 }
 
-func (a *API) describeProducers(out *kmsg.DescribeProducersResponseTopicPartition, tp kafka.TopicPartition) {
+func (a *API) describeProducers(rq *serve.Request, out *kmsg.DescribeProducersResponseTopicPartition, tp kafka.TopicPartition) error {
 	p := a.Table.TopicNamed(tp.Topic).Partition(tp.Partition)
 	switch {
 	case kafka.CheckTopicName(tp.Topic) != nil:
 		out.ErrorCode, out.ErrorMessage = int16(kafka.ErrInvalidTopic), kmsg.StringPtr(kafka.CheckTopicName(tp.Topic).Error())
-		return
+		return nil
 	case p == nil || p.State() == partition.Gone:
 		out.ErrorCode = int16(kafka.ErrUnknownTopicOrPartition)
-		return
+		return nil
 	}
 	if code := p.CheckEpoch(kafka.NoLeaderEpoch); code != kafka.ErrNone {
 		out.ErrorCode = int16(code)
-		return
+		return nil
+	}
+	if err := rq.ChargeEntries(p.Log().ProducerCount()); err != nil {
+		return err
 	}
 	known := p.Log().Producers()
 	for i := range known {
@@ -97,4 +112,5 @@ func (a *API) describeProducers(out *kmsg.DescribeProducersResponseTopicPartitio
 		a.LastTimestamp, a.CoordinatorEpoch, a.CurrentTxnStartOffset = in.LastTimestamp, in.CoordinatorEpoch, in.TxnFirstOffset
 		out.ActiveProducers = append(out.ActiveProducers, a)
 	}
+	return nil
 }

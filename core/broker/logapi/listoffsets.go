@@ -17,6 +17,11 @@ func (a *API) ListOffsets(rq *serve.Request) (serve.Answer, error) {
 		return nil, err
 	}
 	req := decoded.(*kmsg.ListOffsetsRequest)
+	for i := range req.Topics {
+		if err := rq.ChargeEntries(1 + len(req.Topics[i].Partitions)); err != nil {
+			return nil, err
+		}
+	}
 	resp := req.ResponseKind().(*kmsg.ListOffsetsResponse)
 	seen := map[kafka.TopicPartition]int{}
 	for i := range req.Topics {
@@ -39,7 +44,7 @@ func (a *API) ListOffsets(rq *serve.Request) (serve.Answer, error) {
 		}
 		resp.Topics = append(resp.Topics, topic)
 	}
-	return rq.Reply(resp), nil
+	return rq.Reply(resp)
 }
 
 var noneFound = seglog.Found{Offset: kafka.NoOffset, Timestamp: kafka.NoTimestamp, Epoch: kafka.NoLeaderEpoch}

@@ -241,9 +241,10 @@ func (pa *produceAnswer) Send(to *serve.Sink) error {
 	b := wire.BeginResponse(buf.B[:0], wire.KeyProduce, pa.req.Version, pa.correlation)
 	b = wire.AppendProduceResponse(b, &pa.req)
 	wire.EndFrame(b, 0, 0)
+	pool := pa.pool
+	pa.Drop() // before a peer that may not read
 	err := to.WriteAll(b)
-	pa.pool.Put(buf)
-	pa.Drop()
+	pool.Put(buf)
 	return err
 }
 

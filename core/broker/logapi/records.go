@@ -18,6 +18,11 @@ func (a *API) DeleteRecords(rq *serve.Request) (serve.Answer, error) {
 		return nil, err
 	}
 	req := decoded.(*kmsg.DeleteRecordsRequest)
+	for i := range req.Topics {
+		if err := rq.ChargeEntries(1 + len(req.Topics[i].Partitions)); err != nil {
+			return nil, err
+		}
+	}
 	resp := req.ResponseKind().(*kmsg.DeleteRecordsResponse)
 	for i := range req.Topics {
 		rt := &req.Topics[i]
@@ -35,7 +40,7 @@ func (a *API) DeleteRecords(rq *serve.Request) (serve.Answer, error) {
 	if a.RemoveSoon != nil {
 		a.RemoveSoon()
 	}
-	return rq.Reply(resp), nil
+	return rq.Reply(resp)
 }
 
 func (a *API) deleteRecords(rq *serve.Request, topic string, rp *kmsg.DeleteRecordsRequestTopicPartition) (kafka.ErrorCode, kafka.Offset) {

@@ -96,6 +96,16 @@ func (t *Table) Topics() []*Topic {
 	return all
 }
 
+// Len is how many partitions there are.
+func (t *Table) Len() (n int) {
+	t.mu.RLock()
+	defer t.mu.RUnlock()
+	for _, topic := range t.byName {
+		n += len(topic.Partitions)
+	}
+	return n
+}
+
 // All is all partitions, sorted by name.
 func (t *Table) All() []*Partition {
 	t.mu.RLock()

@@ -2,6 +2,7 @@ package serve
 
 import (
 	"sync"
+	"time"
 
 	"trialog/core/wire"
 
@@ -69,44 +70,60 @@ func (w *Waker) C() <-chan struct{} { return w.c }
 
 // frameAnswer is a response that was encoded whole.
 type frameAnswer struct {
-	buf  *wire.Buffer
-	pool *wire.Pool
+	bytes []byte
+	buf   *wire.Buffer // of bytes; nil when they outgrew it
+	pool  *wire.Pool
+	frame wire.Frame // of a large answer: what counts for its memory
 }
 
 var frameAnswers = sync.Pool{New: func() any { return new(frameAnswer) }}
 
 // Reply encodes a response now; its version must be the request's (kmsg's
-// ResponseKind sees to that), or 0 for the ApiVersions downgrade.
-func (rq *Request) Reply(resp kmsg.Response) Answer {
+// ResponseKind sees to that), or 0 for the ApiVersions downgrade. A large one
+// counts against the request memory until it has left; the error is Charge's.
+func (rq *Request) Reply(resp kmsg.Response) (Answer, error) {
 	rq.timing.API.Answer(resp)
 	return rq.ReplyFrame(func(b []byte) []byte {
 		return wire.AppendResponse(b, rq.Header.CorrelationID, resp)
 	})
 }
 
-// ReplyFrame makes an answer of the frame that appendFrame appends.
-func (rq *Request) ReplyFrame(appendFrame func([]byte) []byte) Answer {
+// ReplyFrame is Reply with the frame that appendFrame appends.
+func (rq *Request) ReplyFrame(appendFrame func([]byte) []byte) (Answer, error) {
 	a := frameAnswers.Get().(*frameAnswer)
 	a.pool = rq.pool
 	a.buf = rq.pool.Get(0)
-	if b := appendFrame(a.buf.B); cap(b) == cap(a.buf.B) {
-		a.buf.B = b
-	} else { // it outgrew the buffer
+	a.bytes = appendFrame(a.buf.B)
+	if cap(a.bytes) != cap(a.buf.B) { // it outgrew the buffer
 		rq.pool.Put(a.buf)
-		a.buf = rq.pool.Get(len(b))
-		copy(a.buf.B, b)
+		a.buf = nil
 	}
-	return a
+	if cap(a.bytes) < chargeStep || rq.frame == nil {
+		return a, nil
+	}
+	a.frame = rq.TakeFrame()
+	if !a.frame.Keep(int64(cap(a.bytes)), rq.gone) {
+		a.Drop()
+		return nil, rq.noMemory()
+	}
+	return a, nil
 }
 
+// Send gives a peer that does not read a large answer some time for each piece of
+// it, and then gives it up: its memory is everybody's.
 func (a *frameAnswer) Send(to *Sink) error {
-	err := to.WriteAll(a.buf.B)
+	var patience time.Duration
+	if cap(a.bytes) >= chargeStep {
+		patience = to.stallMax
+	}
+	err := to.writeAll(a.bytes, patience)
 	a.Drop()
 	return err
 }
 
 func (a *frameAnswer) Drop() {
 	a.pool.Put(a.buf)
+	a.frame.Release()
 	*a = frameAnswer{}
 	frameAnswers.Put(a)
 }

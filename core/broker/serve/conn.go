@@ -150,7 +150,7 @@ func (c *conn) read() error {
 			return err
 		}
 		c.progress.Add(1)
-		rq.frame = &frame
+		rq.frame, rq.due = &frame, 0
 		answer, err := c.handle(&rq)
 		if rq.frame != nil {
 			frame.Release()

@@ -23,4 +23,6 @@
 //  2. Every answer that a handler returned is either sent or dropped, once.
 //  3. A peer that sends nonsense loses its connection, after the answers to what it
 //     asked before; a peer that does not read blocks itself alone.
+//  4. An answer that lies in memory counts in the request memory from before it is
+//     built (Charge) until it has left; small ones are covered by the frame.
 package serve

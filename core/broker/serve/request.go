@@ -1,6 +1,7 @@
 package serve
 
 import (
+	"fmt"
 	"log/slog"
 
 	"trialog/core/broker/meter"
@@ -71,6 +72,7 @@ type Request struct {
 	Log     *slog.Logger
 
 	timing meter.Timing
+	due    int64 // charged, and not yet taken from the request memory
 	frame  *wire.Frame
 	pool   *wire.Pool
 	gone   <-chan struct{}
@@ -93,12 +95,35 @@ func (rq *Request) TakeFrame() wire.Frame {
 	return f
 }
 
+// EntryBytes is the memory that one entry of an answer takes, as it is built and
+// encoded, when it says no more than what was asked for and a sentence.
+const EntryBytes = 512
+
+// chargeStep is what a request may take without counting it: most answers are
+// smaller and never ask for request memory.
+const chargeStep = 32 << 10
+
 // Charge adds bytes to what the request counts for in the request memory, until
-// its frame is released: for answers that are much larger than what asked for
-// them. It may wait. False means that they were not to be had: the handler then
-// gives up with wire.ErrBudget.
-func (rq *Request) Charge(bytes int64) bool {
-	return rq.frame == nil || rq.frame.Charge(bytes, rq.gone)
+// its frame is released or its answer has left. Handlers charge what an answer
+// takes before they build it, entry by entry or at once. It may wait. An error,
+// which wraps wire.ErrBudget, says that the memory was not to be had: the handler
+// gives up.
+func (rq *Request) Charge(bytes int64) error {
+	if rq.due += bytes; rq.due < chargeStep || rq.frame == nil {
+		return nil
+	}
+	if !rq.frame.Charge(rq.due, rq.gone) {
+		return rq.noMemory()
+	}
+	rq.due = 0
+	return nil
+}
+
+// ChargeEntries is Charge for so many entries.
+func (rq *Request) ChargeEntries(n int) error { return rq.Charge(int64(n) * EntryBytes) }
+
+func (rq *Request) noMemory() error {
+	return fmt.Errorf("broker: answer to %s: %w", wire.APIName(rq.Header.Key), wire.ErrBudget)
 }
 
 // Gone is closed when the request's connection is of no more use; nil in tests.

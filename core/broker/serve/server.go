@@ -84,6 +84,10 @@ func (s *Server) row(key int16) *Row { return s.rows[key] }
 // HeldBytes is the request memory in use, for tests and metrics.
 func (s *Server) HeldBytes() int64 { return s.budget.Used() }
 
+// HighestBytes is the most request memory that was in use at one time since it was
+// called last, for tests.
+func (s *Server) HighestBytes() int64 { return s.budget.Highest() }
+
 // Connections is how many connections are open.
 func (s *Server) Connections() int {
 	s.mu.Lock()

@@ -6,6 +6,7 @@ import (
 	"net"
 	"os"
 	"sync/atomic"
+	"time"
 
 	"trialog/core/wire"
 )
@@ -14,6 +15,10 @@ import (
 // come from their files a piece at a time, so a reader that stalls in a 50 MiB
 // response holds this much.
 const stageMax = 256 << 10
+
+// sendStallMax is how long a peer may take no piece (stageMax bytes) of an answer
+// that lies in memory whole.
+const sendStallMax = 30 * time.Second
 
 // Region is a range of file bytes that is sent as it is; seglog.Slice is one.
 type Region interface {
@@ -30,6 +35,7 @@ type Sink struct {
 	stage    *wire.Buffer // nil between responses
 	progress *atomic.Int64
 	direct   direct
+	stallMax time.Duration
 }
 
 // NewSink sends to conn. progress counts the writes that were taken, for whoever
@@ -38,14 +44,24 @@ func NewSink(conn net.Conn, pool *wire.Pool, progress *atomic.Int64) *Sink {
 	if progress == nil {
 		progress = new(atomic.Int64)
 	}
-	s := &Sink{conn: conn, pool: pool, progress: progress}
+	s := &Sink{conn: conn, pool: pool, progress: progress, stallMax: sendStallMax}
 	s.direct.open(conn)
 	return s
 }
 
 // WriteAll writes b past the staging buffer. It must not follow Begin.
-func (s *Sink) WriteAll(b []byte) error {
+func (s *Sink) WriteAll(b []byte) error { return s.writeAll(b, 0) }
+
+// writeAll is WriteAll; a peer may take so long for each piece, 0: as long as it
+// likes.
+func (s *Sink) writeAll(b []byte, patience time.Duration) error {
+	if patience > 0 {
+		defer func() { _ = s.conn.SetWriteDeadline(time.Time{}) }()
+	}
 	for len(b) > 0 {
+		if patience > 0 {
+			_ = s.conn.SetWriteDeadline(time.Now().Add(patience))
+		}
 		n, err := s.conn.Write(b[:min(len(b), stageMax)])
 		if err != nil {
 			return err

@@ -32,6 +32,12 @@ type API struct {
 	Leads func(topic kafka.TopicID, i kafka.PartitionID) bool
 }
 
+// Memory of what an answer says, for the budget.
+const (
+	partitionBytes = 256      // of one partition of a topic
+	createdBytes   = 16 << 10 // of one topic that was made, with all its settings
+)
+
 // authorizedTopic and authorizedCluster are the operations of KIP-430 that the
 // default authorizer, which allows everything, answers: one bit for each.
 const (

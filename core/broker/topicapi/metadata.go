@@ -17,6 +17,9 @@ func (a *API) Metadata(rq *serve.Request) (serve.Answer, error) {
 		return nil, err
 	}
 	req := decoded.(*kmsg.MetadataRequest)
+	if err := rq.ChargeEntries(len(req.Topics)); err != nil {
+		return nil, err
+	}
 	resp := req.ResponseKind().(*kmsg.MetadataResponse)
 	codes := a.autoCreate(rq, req)
 	image := a.Controller.Image()
@@ -29,17 +32,26 @@ func (a *API) Metadata(rq *serve.Request) (serve.Answer, error) {
 		resp.AuthorizedOperations = authorizedCluster
 	}
 	if req.Topics == nil || req.Version == 0 && len(req.Topics) == 0 {
+		if err := rq.ChargeEntries(len(image.Topics())); err != nil {
+			return nil, err
+		}
 		for _, t := range image.Topics() {
-			resp.Topics = append(resp.Topics, a.describe(t))
+			described, err := a.describe(rq, t)
+			if err != nil {
+				return nil, err
+			}
+			resp.Topics = append(resp.Topics, described)
 		}
 	}
-	resp.Topics = a.lookUpAll(resp.Topics, image, req.Topics, codes)
+	if resp.Topics, err = a.lookUpAll(resp.Topics, rq, image, req.Topics, codes); err != nil {
+		return nil, err
+	}
 	for i := range resp.Topics {
 		if req.IncludeTopicAuthorizedOperations && resp.Topics[i].ErrorCode == 0 {
 			resp.Topics[i].AuthorizedOperations = authorizedTopic
 		}
 	}
-	return rq.Reply(resp), nil
+	return rq.Reply(resp)
 }
 
 // brokerOf names the endpoint of the listener that the client came through.
@@ -57,7 +69,7 @@ func brokerOf(b *meta.BrokerImage, listener string) kmsg.MetadataResponseBroker 
 // lookUpAll describes requested topics, each once however often it is named, as in
 // Kafka: otherwise a megabyte that names one wide topic again and again would ask
 // for gigabytes.
-func (a *API) lookUpAll(dst []kmsg.MetadataResponseTopic, image *meta.Image, topics []kmsg.MetadataRequestTopic, codes map[string]kafka.ErrorCode) []kmsg.MetadataResponseTopic {
+func (a *API) lookUpAll(dst []kmsg.MetadataResponseTopic, rq *serve.Request, image *meta.Image, topics []kmsg.MetadataRequestTopic, codes map[string]kafka.ErrorCode) ([]kmsg.MetadataResponseTopic, error) {
 	type key struct {
 		name  string
 		id    kafka.TopicID
@@ -74,14 +86,18 @@ func (a *API) lookUpAll(dst []kmsg.MetadataResponseTopic, image *meta.Image, top
 			continue
 		}
 		seen[k] = true
-		dst = append(dst, a.lookUp(image, rt, codes))
+		described, err := a.lookUp(rq, image, rt, codes)
+		if err != nil {
+			return nil, err
+		}
+		dst = append(dst, described)
 	}
-	return dst
+	return dst, nil
 }
 
 // lookUp describes one requested topic. codes has the outcome of topics that
 // could not be made.
-func (a *API) lookUp(image *meta.Image, rt *kmsg.MetadataRequestTopic, codes map[string]kafka.ErrorCode) kmsg.MetadataResponseTopic {
+func (a *API) lookUp(rq *serve.Request, image *meta.Image, rt *kmsg.MetadataRequestTopic, codes map[string]kafka.ErrorCode) (kmsg.MetadataResponseTopic, error) {
 	var found *meta.TopicImage
 	code := kafka.ErrUnknownTopicOrPartition
 	if rt.Topic == nil {
@@ -96,23 +112,26 @@ func (a *API) lookUp(image *meta.Image, rt *kmsg.MetadataRequestTopic, codes map
 		}
 	}
 	if found != nil {
-		return a.describe(found)
+		return a.describe(rq, found)
 	}
 	out := kmsg.NewMetadataResponseTopic()
 	out.ErrorCode, out.Topic, out.TopicID = int16(code), rt.Topic, rt.TopicID
-	return out
+	return out, nil
 }
 
 // describe names as leader only who leads: a partition of this broker whose log could not be opened is offline, as in
 // Kafka after the failure of a log directory (KIP-112).
-func (a *API) describe(t *meta.TopicImage) kmsg.MetadataResponseTopic {
+func (a *API) describe(rq *serve.Request, t *meta.TopicImage) (kmsg.MetadataResponseTopic, error) {
 	out := kmsg.NewMetadataResponseTopic()
 	out.Topic, out.TopicID, out.IsInternal = kmsg.StringPtr(t.Name), t.ID, kafka.IsInternalTopic(t.Name)
+	if err := rq.Charge(int64(len(t.Partitions)) * partitionBytes); err != nil {
+		return out, err
+	}
 	out.Partitions = make([]kmsg.MetadataResponseTopicPartition, 0, len(t.Partitions))
 	for i := range t.Partitions {
 		out.Partitions = append(out.Partitions, a.describePartition(t, kafka.PartitionID(i)))
 	}
-	return out
+	return out, nil
 }
 
 func (a *API) describePartition(t *meta.TopicImage, i kafka.PartitionID) kmsg.MetadataResponseTopicPartition {

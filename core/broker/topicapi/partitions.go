@@ -20,6 +20,9 @@ func (a *API) CreatePartitions(rq *serve.Request) (serve.Answer, error) {
 		return nil, err
 	}
 	req := decoded.(*kmsg.CreatePartitionsRequest)
+	if err := rq.ChargeEntries(len(req.Topics)); err != nil {
+		return nil, err
+	}
 	resp := req.ResponseKind().(*kmsg.CreatePartitionsResponse)
 	create := &controller.CreatePartitions{ValidateOnly: req.ValidateOnly}
 	for i := range req.Topics {
@@ -41,7 +44,7 @@ func (a *API) CreatePartitions(rq *serve.Request) (serve.Answer, error) {
 		}
 		resp.Topics = append(resp.Topics, t)
 	}
-	return rq.Reply(resp), nil
+	return rq.Reply(resp)
 }
 
 // createPartitions asks the controller, or answers for it.
@@ -69,14 +72,20 @@ func (a *API) DescribeTopicPartitions(rq *serve.Request) (serve.Answer, error) {
 	req := decoded.(*kmsg.DescribeTopicPartitionsRequest)
 	resp := req.ResponseKind().(*kmsg.DescribeTopicPartitionsResponse)
 	image := a.Controller.Image()
+	if err := rq.ChargeEntries(len(req.Topics)); err != nil {
+		return nil, err
+	}
 	names, all := a.pageNames(image, req)
 	if c := req.Cursor; c != nil && (c.Partition < 0 || !all && !slices.Contains(names, c.Topic)) {
 		for i := range req.Topics {
 			resp.Topics = append(resp.Topics, undescribed(req.Topics[i].Topic, kafka.ErrInvalidRequest))
 		}
-		return rq.Reply(resp), nil
+		return rq.Reply(resp)
 	}
 	left := max(1, min(a.Config().DescribePartitionsMax, req.ResponsePartitionLimit))
+	if err := rq.Charge(int64(left) * partitionBytes); err != nil {
+		return nil, err
+	}
 	for i, name := range names {
 		if left == 0 {
 			resp.NextCursor = cursor(name, 0)
@@ -101,7 +110,7 @@ func (a *API) DescribeTopicPartitions(rq *serve.Request) (serve.Answer, error) {
 		}
 		left -= int32(len(page.Partitions))
 	}
-	return rq.Reply(resp), nil
+	return rq.Reply(resp)
 }
 
 // pageNames is the topics that are asked for from the cursor on, sorted, each

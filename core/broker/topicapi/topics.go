@@ -16,6 +16,9 @@ func (a *API) CreateTopics(rq *serve.Request) (serve.Answer, error) {
 		return nil, err
 	}
 	req := decoded.(*kmsg.CreateTopicsRequest)
+	if err := rq.Charge(int64(len(req.Topics)) * createdBytes); err != nil {
+		return nil, err
+	}
 	resp := req.ResponseKind().(*kmsg.CreateTopicsResponse)
 	create := &controller.CreateTopics{ValidateOnly: req.ValidateOnly}
 	for i := range req.Topics {
@@ -27,13 +30,13 @@ func (a *API) CreateTopics(rq *serve.Request) (serve.Answer, error) {
 		for i := range req.Topics {
 			resp.Topics = append(resp.Topics, a.created(&controller.CreatedTopic{Name: req.Topics[i].Topic, Code: kafka.ErrKafkaStorageError, Message: err.Error()}))
 		}
-		return rq.Reply(resp), nil
+		return rq.Reply(resp)
 	}
 	made := answer.(*controller.CreateTopicsResponse).Topics
 	for i := range made {
 		resp.Topics = append(resp.Topics, a.created(&made[i]))
 	}
-	return rq.Reply(resp), nil
+	return rq.Reply(resp)
 }
 
 func (a *API) newTopic(rt *kmsg.CreateTopicsRequestTopic) controller.NewTopic {
@@ -84,6 +87,9 @@ func (a *API) DeleteTopics(rq *serve.Request) (serve.Answer, error) {
 		return nil, err
 	}
 	req := decoded.(*kmsg.DeleteTopicsRequest)
+	if err := rq.ChargeEntries(len(req.Topics) + len(req.TopicNames)); err != nil {
+		return nil, err
+	}
 	resp := req.ResponseKind().(*kmsg.DeleteTopicsResponse)
 	remove := &controller.DeleteTopics{}
 	for _, name := range req.TopicNames {
@@ -99,7 +105,7 @@ func (a *API) DeleteTopics(rq *serve.Request) (serve.Answer, error) {
 	for i, t := range a.remove(rq, remove) {
 		resp.Topics = append(resp.Topics, deleted(&t, &remove.Topics[i]))
 	}
-	return rq.Reply(resp), nil
+	return rq.Reply(resp)
 }
 
 // remove asks the controller, or answers for it. It has one outcome for each

@@ -1,0 +1,54 @@
+package serve
+
+import (
+	"io"
+	"net"
+	"os"
+	"testing"
+
+	"trialog/core/wire"
+
+	"github.com/stretchr/testify/require"
+)
+
+// Large answers that are owed behind one that waits share the request memory; who asks for more loses the connection.
+func TestLargeAnswersShareMemory(t *testing.T) {
+	b := newBench(t, func(l *Limits) { l.RequestBytes = 1 << 20 })
+	b.rows[wire.KeyMetadata].Handle = func(rq *Request) (Answer, error) {
+		if err := rq.Charge(40 << 20); err != nil {
+			return nil, err
+		}
+		return rq.ReplyFrame(func(b []byte) []byte { return append(b, make([]byte, 8<<20)...) })
+	}
+	c, other := b.dial(t), b.dial(t)
+	send(t, c, wire.KeyFetch, 1)
+	<-b.gates
+	send(t, c, wire.KeyMetadata, 2)
+	eventually(t, "what was built is given back, what is sent is held", func() bool { h := b.HeldBytes(); return h >= 8<<20 && h < 40<<20 })
+	require.GreaterOrEqual(t, b.HighestBytes(), int64(40<<20))
+	b.rows[wire.KeyMetadata].Handle = func(rq *Request) (Answer, error) {
+		if err := rq.Charge(32 << 20); err != nil {
+			return nil, err
+		}
+		return nil, rq.Charge(33 << 20) // together more than one may have
+	}
+	require.NoError(t, c.Close())
+	eventually(t, "its memory is back", func() bool { return b.HeldBytes() == 0 })
+	send(t, other, wire.KeyMetadata, 3)
+	_, err := other.Read(make([]byte, 1))
+	require.ErrorIs(t, err, io.EOF)
+	require.Contains(t, b.log.String(), "answer to Metadata: "+wire.ErrBudget.Error())
+	require.Less(t, b.HighestBytes(), int64(64<<20))
+}
+
+// A peer has some time for each piece of a large answer; afterwards the connection has no bound.
+func TestSendStall(t *testing.T) {
+	ours, theirs := net.Pipe()
+	sink := NewSink(ours, new(wire.Pool), nil)
+	sink.stallMax = 1 // ns
+	a := &frameAnswer{bytes: make([]byte, chargeStep), pool: new(wire.Pool)}
+	require.ErrorIs(t, a.Send(sink), os.ErrDeadlineExceeded)
+	go func() { _, _ = io.Copy(io.Discard, theirs) }()
+	small := &frameAnswer{bytes: make([]byte, 10), pool: new(wire.Pool)}
+	require.NoError(t, small.Send(sink))
+}
