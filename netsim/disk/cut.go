@@ -16,6 +16,8 @@ type Cut struct {
 	// Torn lets pages be kept as a seeded prefix of their sectors. With LoseUnsynced the size changes of a file
 	// are then drawn as with LoseSome, since a torn page behind the end of a file could not be seen.
 	Torn bool
+	// Choose, when set, decides instead of Lose and Torn, thing by thing.
+	Choose func(Unsynced) Fate
 }
 
 // PowerCut throws the page cache away and leaves the durable state, with what the cut keeps by seed. The processes of
@@ -25,17 +27,21 @@ func (fs *FS) PowerCut(c Cut) {
 	fs.boot++
 	fs.hung = nil
 	for _, op := range fs.pending {
-		if op.durable || fs.keepsName(c) {
+		if op.durable || fs.keepsName(op, c) {
 			op.settle()
 		}
 	}
 	fs.pending = nil
-	fs.pages = 0
-	fs.reload(fs.root, c)
+	fs.pages = -rootSpace
+	fs.changes++
+	fs.reload(fs.root, "", c)
 	fs.k.Kick()
 }
 
-func (fs *FS) keepsName(c Cut) bool {
+func (fs *FS) keepsName(op *nameOp, c Cut) bool {
+	if c.Choose != nil {
+		return c.Choose(op.unsynced()) != Lost
+	}
 	switch c.Lose {
 	case LoseNone:
 		return true
@@ -46,23 +52,24 @@ func (fs *FS) keepsName(c Cut) bool {
 	}
 }
 
-// reload makes the page cache equal to the durable state, from n down, in name order.
-func (fs *FS) reload(n *inode, c Cut) {
+// reload makes the page cache equal to the durable state, from n at this path down, in name order.
+func (fs *FS) reload(n *inode, at string, c Cut) {
 	n.opens, n.busy = 0, 0
 	n.parent, n.name = n.stableParent, n.stableName
 	if !n.dir {
-		fs.settleFile(n, c)
+		fs.settleFile(n, at, c)
 		return
 	}
 	n.names = append(n.names[:0:0], n.stableNames...)
+	fs.pages += n.space()
 	for _, e := range n.names {
-		fs.reload(e.node, c)
+		fs.reload(e.node, at+"/"+e.name, c)
 	}
 }
 
 // settleFile decides what is left of a file.
-func (fs *FS) settleFile(n *inode, c Cut) {
-	size, low := fs.keptSize(n, c)
+func (fs *FS) settleFile(n *inode, at string, c Cut) {
+	size, low := fs.keptSize(n, at, c)
 	odds := 4
 	if c.Lose == LoseSome {
 		odds = fs.cuts.Intn(9) // some files lose nearly all, some nearly nothing
@@ -71,7 +78,7 @@ func (fs *FS) settleFile(n *inode, c Cut) {
 		s := &n.slots[i]
 		left := s.durable.upTo(low - int64(i)*PageSize)
 		if s.dirty {
-			left = fs.keptPage(left, s.cached, c, odds)
+			left = fs.keptPage(left, n, i, at, c, odds)
 		}
 		left = left.upTo(size - int64(i)*PageSize)
 		if left != nil {
@@ -87,9 +94,13 @@ func (fs *FS) settleFile(n *inode, c Cut) {
 
 // keptSize draws the size that is left, and up to where the durable pages are still valid: what a kept truncation cut
 // off does not come back.
-func (fs *FS) keptSize(n *inode, c Cut) (size, low int64) {
+func (fs *FS) keptSize(n *inode, at string, c Cut) (size, low int64) {
 	kept := len(n.sizings) // how many of the changes, oldest first
 	switch {
+	case kept > 0 && c.Choose != nil:
+		if c.Choose(Unsynced{Part: Size, Inode: n.id, Path: at}) == Lost {
+			kept = 0
+		}
 	case kept == 0 || c.Lose == LoseNone:
 	case c.Lose == LoseSome || c.Torn:
 		switch fs.cuts.Intn(3) {
@@ -107,10 +118,19 @@ func (fs *FS) keptSize(n *inode, c Cut) (size, low int64) {
 	return n.sizings[kept-1].size, n.sizings[kept-1].low
 }
 
-// keptPage draws what is left of a dirty page: old, fresh, or with a torn cut the first sectors of fresh over old.
-func (fs *FS) keptPage(old, fresh *page, c Cut, odds int) *page {
-	keep := c.Lose == LoseNone || (c.Lose == LoseSome && fs.cuts.Chance(odds, 8))
-	if c.Torn && fs.cuts.Chance(1, 3) {
+// keptPage draws what is left of dirty page i of a file: old, what was written, or with a torn cut the first sectors of
+// that over old.
+func (fs *FS) keptPage(old *page, n *inode, i int, at string, c Cut, odds int) *page {
+	fresh := n.slots[i].cached
+	var keep, torn bool
+	if c.Choose != nil {
+		fate := c.Choose(Unsynced{Part: Page, Inode: n.id, Path: at, Page: i, Last: i == n.lastDirty()})
+		keep, torn = fate == Kept, fate == Torn
+	} else {
+		keep = c.Lose == LoseNone || (c.Lose == LoseSome && fs.cuts.Chance(odds, 8))
+		torn = c.Torn && fs.cuts.Chance(1, 3)
+	}
+	if torn {
 		return tear(old, fresh, SectorSize*int(fs.cuts.Between(1, PageSize/SectorSize-1)))
 	}
 	if keep {

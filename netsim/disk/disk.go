@@ -46,26 +46,30 @@ type FS struct {
 
 	root      *inode
 	lastInode uint64
-	pages     int64 // pages in the page cache, all of which take space
+	pages     int64 // of files and directories in the page cache, all of which take space
+	changes   uint64
 	pending   []*nameOp
 	lastName  uint64 // number of the newest name operation
 	lastSync  uint64 // number of the newest fsync
 	boot      uint64 // grows with each power cut; a call of an earlier boot completes without effect
 
-	latency, cuts, flips *kernel.Rand
+	latency, cuts, flips, shorts *kernel.Rand
 
-	slow                        int64 // ns added to each call
-	stuck                       bool
-	hung                        []func()
-	full, failWrites, failSyncs bool
+	slow                             int64 // ns added to each call
+	stuck                            bool
+	hung                             []func()
+	limit                            int64 // of pages; see Room
+	full, short                      bool
+	failReads, failWrites, failSyncs bool
 }
 
 // New makes an empty filesystem: the root directory and nothing else.
 func New(k *kernel.Kernel, host string, opt Options) *FS {
 	opt.setDefaults()
 	fs := &FS{
-		k: k, host: host, opt: opt,
+		k: k, host: host, opt: opt, limit: noLimit,
 		latency: k.Stream(host, "disk latency"),
+		shorts:  k.Stream(host, "disk short write"),
 		cuts:    k.Stream(host, "disk power cut"),
 		flips:   k.Stream(host, "disk flip"),
 	}
@@ -117,6 +121,9 @@ func (fs *FS) Open(p *kernel.Proc, path string, flags kernel.OpenFlags) (kernel.
 	case node == nil && (flags&kernel.OpenCreate == 0 || flags&kernel.OpenDir != 0):
 		return nil, kernel.ENOENT
 	case node == nil:
+		if !fs.fits(at.dir.growth()) {
+			return nil, kernel.ENOSPC
+		}
 		at.node = fs.newInode(false)
 		fs.link(at.dir, at.name, at.node)
 	case flags&kernel.OpenCreate != 0 && flags&kernel.OpenExcl != 0:
@@ -142,7 +149,12 @@ func (fs *FS) Mkdir(p *kernel.Proc, path string) kernel.Errno {
 	if at.node != nil {
 		return kernel.EEXIST
 	}
-	fs.link(at.dir, at.name, fs.newInode(true))
+	node := fs.newInode(true)
+	if !fs.fits(at.dir.growth() + node.space()) {
+		return kernel.ENOSPC
+	}
+	fs.pages += node.space()
+	fs.link(at.dir, at.name, node)
 	return kernel.OK
 }
 
@@ -199,6 +211,9 @@ func (fs *FS) Rename(p *kernel.Proc, from, to string) kernel.Errno {
 		return kernel.OK
 	case a.node.dir && a.node.contains(b.dir, (*inode).cachedDir):
 		return kernel.EINVAL
+	}
+	if b.node == nil && b.dir != a.dir && !fs.fits(b.dir.growth()) {
+		return kernel.ENOSPC
 	}
 	if b.node != nil {
 		switch {

@@ -305,7 +305,7 @@ func TestInspection(t *testing.T) {
 		require.Equal(t, "/data/log", PathOf(p.File(fd)))
 	})
 	b.fs.Slow(1000)
-	require.Equal(t, `disk b1: 20480 of 1073741824 bytes used, slow by 1000 ns
+	require.Equal(t, `disk b1: 36864 of 1073741824 bytes used, slow by 1000 ns
   /data/
   /data/conf  4 bytes
   /data/log  12292 bytes, durable 12288, dirty pages 2-3

@@ -29,8 +29,37 @@ func (fs *FS) Release() {
 	}
 }
 
-// Full makes every write that needs a new page fail with ENOSPC, as if the disk were at its capacity.
+// Full makes every call that needs a new page fail with ENOSPC, as if the disk were at its capacity: writes, a directory,
+// and every 64th name in one.
 func (fs *FS) Full(on bool) { fs.toggle(&fs.full, "disk: full", on) }
+
+// Room leaves so many bytes for new pages, rounded down, whatever the capacity: then the disk is full. A negative number
+// ends it.
+func (fs *FS) Room(bytes int64) {
+	fs.k.Note(fs.host, "disk: room", bytes, 0, 0)
+	fs.limit = noLimit
+	if bytes >= 0 {
+		fs.limit = fs.pages + bytes/PageSize
+	}
+}
+
+// noLimit is the limit of a disk that ends at its capacity.
+const noLimit = -1
+
+// fits tells whether there is room for so many more pages.
+func (fs *FS) fits(pages int64) bool {
+	if pages <= 0 {
+		return true
+	}
+	return !fs.full && (fs.pages+pages)*PageSize <= fs.opt.Capacity && (fs.limit == noLimit || fs.pages+pages <= fs.limit)
+}
+
+// FailReads makes every read of a file fail with EIO, as if nothing of it were in the page cache.
+func (fs *FS) FailReads(on bool) { fs.toggle(&fs.failReads, "disk: reads fail", on) }
+
+// ShortWrites makes every write of 2 bytes or more write a seeded proper prefix only, and say so: what write(2) may always
+// do and hardly ever does.
+func (fs *FS) ShortWrites(on bool) { fs.toggle(&fs.short, "disk: short writes", on) }
 
 // FailWrites makes every write fail with EIO.
 func (fs *FS) FailWrites(on bool) { fs.toggle(&fs.failWrites, "disk: writes fail", on) }
@@ -48,10 +77,11 @@ func (fs *FS) toggle(fault *bool, what string, on bool) {
 	fs.k.Note(fs.host, what, v, 0, 0)
 }
 
-// Heal ends Slow, Stick, Full, FailWrites and FailSyncs.
+// Heal ends Slow, Stick, Full, Room, ShortWrites, FailReads, FailWrites and FailSyncs.
 func (fs *FS) Heal() {
 	fs.k.Note(fs.host, "disk: healed", 0, 0, 0)
-	fs.slow, fs.full, fs.failWrites, fs.failSyncs = 0, false, false, false
+	fs.slow, fs.full, fs.limit = 0, false, noLimit
+	fs.short, fs.failReads, fs.failWrites, fs.failSyncs = false, false, false, false
 	if fs.stuck {
 		fs.Release()
 	}
@@ -123,9 +153,11 @@ func (fs *FS) Wipe() {
 	fs.walk(func(_ string, n *inode) {
 		n.parent, n.stableParent = nil, nil
 		if n.opens == 0 {
-			fs.pages -= n.pagesCached()
+			fs.pages -= n.space()
 		}
 	})
+	fs.pages -= fs.root.space() - rootSpace
 	fs.pending = nil
 	fs.root = fs.newInode(true)
+	fs.changes++
 }

@@ -1,6 +1,7 @@
 package disk
 
 import (
+	"strings"
 	"testing"
 	"time"
 
@@ -204,4 +205,91 @@ func TestWipe(t *testing.T) {
 	require.Zero(t, b.fs.pages)
 	b.fs.PowerCut(Cut{})
 	require.Empty(t, b.fs.Files())
+}
+
+func TestRoomIsExactAndNamesNeedSome(t *testing.T) {
+	b := newBench(t, 1, Options{})
+	b.run(func(p *kernel.Proc) {
+		b.fs.Room(2*PageSize + 1)
+		fd := b.open(p, "/a", create)
+		n, e := p.Write(fd, fill('a', 3*PageSize))
+		require.Equal(t, []any{2 * PageSize, kernel.OK}, []any{n, e})
+		require.Equal(t, kernel.ENOSPC, second(p.Write(fd, []byte("x"))))
+		require.Equal(t, kernel.ENOSPC, p.Mkdir("/d"))
+		for i := 1; i < dirNames; i++ {
+			b.open(p, "/n"+string(rune('A'+i)), create)
+		}
+		require.Equal(t, kernel.ENOSPC, second(p.Open("/one-too-many", create)))
+		require.Equal(t, kernel.OK, p.Rename("/a", "/b"), "a name for a name")
+		b.fs.Room(-1)
+		require.Equal(t, kernel.OK, p.Mkdir("/d"))
+		b.fs.Room(0)
+		require.Equal(t, kernel.OK, p.Rmdir("/d"))
+		require.Equal(t, kernel.OK, p.Mkdir("/e"), "what was given back can be had again")
+		require.Equal(t, kernel.OK, p.Rename("/b", "/e/b"))
+	})
+}
+
+func TestReadsFail(t *testing.T) {
+	b := newBench(t, 1, Options{})
+	b.run(func(p *kernel.Proc) {
+		fd := b.durable(p, "/a", []byte("data"))
+		b.fs.FailReads(true)
+		require.Equal(t, kernel.EIO, second(p.Pread(fd, make([]byte, 4), 0)))
+		b.fs.Heal()
+		require.Equal(t, kernel.OK, second(p.Pread(fd, make([]byte, 4), 0)))
+	})
+}
+
+func TestShortWrites(t *testing.T) {
+	b := newBench(t, 1, Options{})
+	b.run(func(p *kernel.Proc) {
+		fd := b.open(p, "/a", create)
+		b.fs.ShortWrites(true)
+		n, e := p.Write(fd, fill('a', 1000))
+		require.Equal(t, kernel.OK, e)
+		require.Less(t, n, 1000)
+		require.Len(t, b.content("/a"), n)
+		n, _ = p.Pwrite(fd, []byte("b"), 0)
+		require.Equal(t, 1, n)
+	})
+}
+
+func TestWriteThrough(t *testing.T) {
+	b := newBench(t, 1, Options{})
+	b.run(func(p *kernel.Proc) {
+		fd := b.open(p, "/a", create|kernel.OpenSync)
+		b.syncDir(p, "/")
+		b.write(p, fd, []byte("data"))
+		b.fs.FailSyncs(true)
+		require.Equal(t, kernel.EIO, wait(p, func() kernel.Errno { return second(p.Write(fd, []byte("lost"))) }))
+	})
+	b.fs.PowerCut(Cut{})
+	require.Equal(t, "data", string(b.content("/a")))
+}
+
+func TestChosenLosses(t *testing.T) {
+	for _, c := range []struct {
+		lost Part
+		want string
+	}{{Name, "a: b:1bb"}, {Size, "a: b:1 c:"}, {Page, "a: b:100 c:0"}} {
+		b := newBench(t, 1, Options{})
+		b.run(func(p *kernel.Proc) {
+			b.durable(p, "/a", nil)
+			fd := b.durable(p, "/b", fill('1', PageSize))
+			p.Pwrite(fd, fill('b', 2*PageSize), PageSize)
+			p.Write(b.open(p, "/c", create), fill('c', PageSize))
+		})
+		require.Len(t, b.fs.Unsynced(), 6, "the name of c, two sizes, three pages")
+		b.fs.PowerCut(Cut{Choose: func(u Unsynced) Fate {
+			if u.Part == c.lost {
+				return Lost
+			}
+			return Kept
+		}})
+		var got []string
+		b.fs.Each("/", func(path string, _ bool, data []byte) { got = append(got, path[1:]+":"+pages(data)) })
+		require.Equal(t, c.want, strings.Join(got, " "))
+		require.Empty(t, b.fs.Unsynced())
+	}
 }

@@ -57,6 +57,10 @@ func (f *file) Pread(p *kernel.Proc, dst []byte, off int64) (int, kernel.Errno) 
 	} else if f.fs.slow > 0 || f.fs.stuck {
 		return 0, f.fs.later(p, f.node, f.fs.slow, func() (int, kernel.Errno) { return 0, kernel.OK })
 	}
+	if f.fs.failReads {
+		f.fs.k.Note(f.fs.host, "disk: EIO on read", int64(f.node.id), off, int64(len(dst)))
+		return 0, kernel.EIO
+	}
 	return f.node.readAt(dst, off), kernel.OK
 }
 
@@ -83,13 +87,17 @@ func (f *file) Pwrite(p *kernel.Proc, src []byte, off int64) (int, kernel.Errno)
 	})
 }
 
-// write puts the bytes at once, or, when the disk is slow, at the end of a deferred call.
+// write puts the bytes at once, or, when the disk is slow, at the end of a deferred call. Under O_SYNC it ends when they
+// are durable.
 func (f *file) write(p *kernel.Proc, src []byte, put func([]byte) (int, kernel.Errno)) (int, kernel.Errno) {
 	if f.node.dir || f.flags&kernel.OpenWrite == 0 {
 		return 0, kernel.EBADF
 	}
 	if n, e, yes := p.Resumed(); yes {
 		return n, e
+	}
+	if f.flags&kernel.OpenSync != 0 {
+		return f.writeThrough(p, src, put)
 	}
 	if f.fs.slow == 0 && !f.fs.stuck {
 		return put(src)
@@ -98,7 +106,19 @@ func (f *file) write(p *kernel.Proc, src []byte, put func([]byte) (int, kernel.E
 	return 0, f.fs.later(p, f.node, f.fs.slow, func() (int, kernel.Errno) { return put(src) })
 }
 
+// writeThrough is a write and an fsync in one call.
+func (f *file) writeThrough(p *kernel.Proc, src []byte, put func([]byte) (int, kernel.Errno)) (int, kernel.Errno) {
+	n, e := put(src)
+	if e != kernel.OK || n == 0 {
+		return n, e
+	}
+	return 0, f.sync(p, f.fs.beginData(f.node), n)
+}
+
 func (f *file) put(b []byte, off int64) (int, kernel.Errno) {
+	if f.fs.short && len(b) > 1 {
+		b = b[:1+f.fs.shorts.Intn(len(b)-1)]
+	}
 	if f.fs.failWrites {
 		f.fs.k.Note(f.fs.host, "disk: EIO on write", int64(f.node.id), off, int64(len(b)))
 		return 0, kernel.EIO
@@ -152,13 +172,15 @@ func (f *file) Sync(p *kernel.Proc) kernel.Errno {
 	if _, e, yes := p.Resumed(); yes {
 		return e
 	}
-	fs := f.fs
-	var finish func(ok bool)
 	if f.node.dir {
-		finish = fs.beginNames(f.node)
-	} else {
-		finish = fs.beginData(f.node)
+		return f.sync(p, f.fs.beginNames(f.node), 0)
 	}
+	return f.sync(p, f.fs.beginData(f.node), 0)
+}
+
+// sync defers a call that will return n, and ends what was begun.
+func (f *file) sync(p *kernel.Proc, finish func(ok bool), n int) kernel.Errno {
+	fs := f.fs
 	took := fs.latency.Between(fs.opt.SyncNsMin, fs.opt.SyncNsMax) + fs.slow
 	return fs.later(p, f.node, took, func() (int, kernel.Errno) {
 		if fs.failSyncs {
@@ -167,6 +189,6 @@ func (f *file) Sync(p *kernel.Proc) kernel.Errno {
 			return 0, kernel.EIO
 		}
 		finish(true)
-		return 0, kernel.OK
+		return n, kernel.OK
 	})
 }

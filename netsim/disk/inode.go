@@ -119,6 +119,7 @@ func (fs *FS) writeAt(n *inode, src []byte, off int64) (int, kernel.Errno) {
 	if done == 0 {
 		return 0, e
 	}
+	fs.changes++
 	n.modTime = fs.k.Now()
 	if end := off + int64(done); end > n.size {
 		n.setSize(end)
@@ -133,7 +134,7 @@ func (fs *FS) own(n *inode, i int) *page {
 		have = n.slots[i].cached
 	}
 	if have == nil {
-		if fs.full || (fs.pages+1)*PageSize > fs.opt.Capacity {
+		if !fs.fits(1) {
 			return nil
 		}
 		fs.pages++
@@ -177,6 +178,7 @@ func (fs *FS) resize(n *inode, size int64) {
 	if size == n.size {
 		return
 	}
+	fs.changes++
 	n.modTime = fs.k.Now()
 	if size < n.size {
 		keep := int((size + PageSize - 1) / PageSize)
@@ -197,13 +199,31 @@ func (fs *FS) resize(n *inode, size int64) {
 // release gives back the space of a file that has neither a name nor a descriptor. Its pages stay, since a power cut
 // may undo the loss of the name.
 func (fs *FS) release(n *inode) {
-	if n.opens > 0 || n.parent != nil {
+	if n.opens > 0 || n.parent != nil || n.name == "" { // a root, of now or of before a Wipe, has no name
 		return
 	}
-	fs.pages -= n.pagesCached()
+	fs.pages -= n.space()
 }
 
-func (n *inode) pagesCached() int64 {
+// dirNames is how many names a page of a directory holds.
+const dirNames = 64
+
+// growth is how many pages a directory needs for one name more.
+func (n *inode) growth() int64 {
+	if len(n.names)%dirNames == 0 && len(n.names) > 0 {
+		return 1
+	}
+	return 0
+}
+
+// rootSpace is what the root directory takes of what every other one does: a new filesystem has it.
+const rootSpace = 1
+
+// space is how many pages of the disk the node takes.
+func (n *inode) space() int64 {
+	if n.dir {
+		return max(1, int64(len(n.names)+dirNames-1)/dirNames)
+	}
 	count := int64(0)
 	for i := range n.slots {
 		if n.slots[i].cached != nil {

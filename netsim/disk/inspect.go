@@ -93,8 +93,9 @@ func (fs *FS) MkdirAll(dir string) error {
 		return fmt.Errorf("disk: make directory %s on %s: %w", dir, fs.host, e)
 	}
 	if at.node == nil {
-		fs.link(at.dir, at.name, fs.newInode(true))
-		at.node = at.dir.names.get(at.name)
+		at.node = fs.newInode(true)
+		fs.pages += at.node.space()
+		fs.link(at.dir, at.name, at.node)
 	}
 	for n := at.node; n != nil; n = n.parent {
 		fs.settleNames(n, fs.lastName)
@@ -114,7 +115,8 @@ func (fs *FS) Clone(host string) *FS {
 		c.node, c.gone, c.got = cloneInode(done, op.node), cloneInode(done, op.gone), cloneInode(done, op.got)
 		out.pending = append(out.pending, &c)
 	}
-	out.walk(func(_ string, n *inode) { out.pages += n.pagesCached() })
+	out.pages, out.changes = out.root.space()-rootSpace, fs.changes
+	out.walk(func(_ string, n *inode) { out.pages += n.space() })
 	return out
 }
 
@@ -177,7 +179,10 @@ func (fs *FS) faultText() string {
 	for _, f := range []struct {
 		on   bool
 		name string
-	}{{fs.stuck, "stuck"}, {fs.full, "full"}, {fs.failWrites, "writes fail"}, {fs.failSyncs, "fsyncs fail"}} {
+	}{
+		{fs.stuck, "stuck"}, {fs.full, "full"}, {fs.limit != noLimit, "limited"}, {fs.short, "short writes"},
+		{fs.failReads, "reads fail"}, {fs.failWrites, "writes fail"}, {fs.failSyncs, "fsyncs fail"},
+	} {
 		if f.on {
 			s += ", " + f.name
 		}

@@ -70,8 +70,11 @@ func (fs *FS) rename(from, to place) {
 // do applies an operation to the page cache and remembers it as not durable.
 func (fs *FS) do(op *nameOp) {
 	var lost *inode
+	fs.changes++
 	if op.gone != nil {
+		fs.pages -= op.gone.space()
 		op.gone.names.remove(op.goneName)
+		fs.pages += op.gone.space()
 		op.gone.modTime = fs.k.Now()
 		lost = op.node
 		op.node.parent = nil
@@ -81,7 +84,9 @@ func (fs *FS) do(op *nameOp) {
 		if lost != nil {
 			lost.parent = nil
 		}
+		fs.pages -= op.got.space()
 		op.got.names.set(op.gotName, op.node)
+		fs.pages += op.got.space()
 		op.got.modTime = fs.k.Now()
 		op.node.parent, op.node.name = op.got, op.gotName
 	}

@@ -51,6 +51,7 @@ func (fs *FS) beginData(n *inode) (finish func(ok bool)) {
 			}
 		}
 		n.sweepDirty()
+		fs.changes++
 		if ok {
 			n.synced = number
 			n.settleSize(size, upTo)
@@ -87,6 +88,7 @@ func (fs *FS) beginNames(dir *inode) (finish func(ok bool)) {
 	upTo := fs.lastName
 	return func(ok bool) {
 		if ok {
+			fs.changes++
 			fs.settleNames(dir, upTo)
 		}
 	}

@@ -284,7 +284,7 @@ func (p *Proc) Open(path string, flags OpenFlags) (int, Errno) {
 		if p.free() < 0 { // before anything is created or truncated
 			return -1, EMFILE
 		}
-		f, e := p.Host.FS.Open(p, path, flags)
+		f, e := p.file(path, flags)
 		if e != OK {
 			return -1, e
 		}
@@ -292,6 +292,19 @@ func (p *Proc) Open(path string, flags OpenFlags) (int, Errno) {
 		return int64(fd), e
 	})
 	return int(fd), e
+}
+
+// file opens what there is at a path: a file of the disk, or the null device.
+func (p *Proc) file(path string, flags OpenFlags) (File, Errno) {
+	switch {
+	case path != nullPath:
+		return p.Host.FS.Open(p, path, flags)
+	case flags&OpenDir != 0:
+		return nil, ENOTDIR
+	case flags&OpenCreate != 0 && flags&OpenExcl != 0:
+		return nil, EEXIST
+	}
+	return null{}, OK
 }
 
 // Mkdir is mkdir(2).
@@ -328,7 +341,11 @@ func (p *Proc) SetModTime(path string, t int64) Errno {
 func (p *Proc) Stat(path string) (Stat, Errno) {
 	var st Stat
 	_, e := p.path("stat", path, func() (int64, Errno) {
-		var e Errno
+		e := OK
+		if path == nullPath {
+			st = Stat{Kind: KindChar, Links: 1}
+			return 0, OK
+		}
 		st, e = p.Host.FS.Stat(p, path)
 		return st.Size, e
 	})

@@ -98,6 +98,7 @@ const (
 	OpenTrunc
 	OpenAppend
 	OpenDir
+	OpenSync // each write returns when it is durable
 )
 
 // FS is one host's filesystem. Paths are absolute, slash-separated and clean.

@@ -32,6 +32,24 @@ func (s *sink) Write(p *Proc, b []byte) (int, Errno) {
 	return len(b), OK
 }
 
+// nullPath is the one device of every host.
+const nullPath = "/dev/null"
+
+// null is that device, open.
+type null struct{}
+
+// IsNull tells whether f is /dev/null: what is written is gone, and nothing can be read.
+func IsNull(f File) bool {
+	_, ok := f.(null)
+	return ok
+}
+
+func (null) Kind() FileKind                       { return KindChar }
+func (null) Read(*Proc, []byte) (int, Errno)      { return 0, OK }
+func (null) Write(_ *Proc, b []byte) (int, Errno) { return len(b), OK }
+func (null) Ready(Mode) bool                      { return true }
+func (null) Close(*Proc)                          {}
+
 // Stdin is a standard input that stays silent until End.
 type Stdin struct {
 	k   *Kernel

@@ -24,7 +24,7 @@
 // RDTSC and RDTSCP trap likewise and read the virtual clock. A call that the simulated system does not have answers
 // ENOSYS, and says so once on the guest's standard error.
 //
-// What would be wrong if it were ignored is refused as well: mapped files and executable memory, O_SYNC, copies of
+// What would be wrong if it were ignored is refused as well: mapped files and executable memory, copies of
 // descriptors, MSG_PEEK, SO_LINGER, links. Modes, owners, locks and other socket options are agreed to and change nothing. The answers of
 // what is served are Linux's: testdata/linux.txt has those of the real one. A call that a program makes past package
 // os and net on a descriptor that waits (no O_NONBLOCK, or a slow disk) lets the whole process wait, its one thread.

@@ -68,7 +68,7 @@ func (g *guest) control(op uint64, fd int, event []byte) kernel.Errno {
 	switch {
 	case f == nil:
 		return kernel.EBADF
-	case f.Kind() == kernel.KindRegular || f.Kind() == kernel.KindDirectory:
+	case f.Kind() == kernel.KindRegular || f.Kind() == kernel.KindDirectory || kernel.IsNull(f):
 		return kernel.EPERM
 	}
 	g.unwatch(fd)

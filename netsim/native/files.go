@@ -244,10 +244,6 @@ func openat(g *guest, a *[6]uint64) (uint64, kernel.Errno) {
 		return 0, e
 	}
 	flags, fl := int(a[2]), kernel.OpenRead
-	if flags&unix.O_DSYNC != 0 { // of which O_SYNC is more
-		g.sayOnce(g.Num, "O_SYNC is not served: EINVAL")
-		return 0, kernel.EINVAL
-	}
 	switch flags & unix.O_ACCMODE {
 	case unix.O_WRONLY:
 		fl = kernel.OpenWrite
@@ -260,6 +256,7 @@ func openat(g *guest, a *[6]uint64) (uint64, kernel.Errno) {
 	}{
 		{unix.O_CREAT, kernel.OpenCreate}, {unix.O_EXCL, kernel.OpenExcl}, {unix.O_TRUNC, kernel.OpenTrunc},
 		{unix.O_APPEND, kernel.OpenAppend}, {unix.O_DIRECTORY, kernel.OpenDir},
+		{unix.O_DSYNC, kernel.OpenSync}, // of which O_SYNC is more
 	} {
 		if flags&x.flag != 0 {
 			fl |= x.f

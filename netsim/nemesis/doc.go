@@ -19,7 +19,8 @@
 //	at 17s    clock b3 skew +2s
 //	at 18s    link b1->b2 delay 50ms for 3s       # drop, throttle N (bytes/s), loss N (percent), reset, hold, release
 //	at 19s    conn c1->b1#2 hold for 1s           # release, reset; without #N every open connection
-//	at 20s    disk b1 slow 50ms for 5s            # stuck, full, eio write, eio sync, flip GLOB offset N, heal
+//	at 20s    disk b1 slow 50ms for 5s            # stuck, full, room N (bytes), short, eio read, heal
+//	at 20s    disk b1 eio sync                    # eio write, flip GLOB offset N
 //	at 21s    wipe b1
 //	at 22s    elect t-0 preferred                 # admin verbs: elect, reassign, alter, create, delete; not interpreted
 //	on leader(t-0) acked 10   kill leader(t-0)    # trigger: everything up to the verb

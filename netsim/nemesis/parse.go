@@ -21,7 +21,7 @@ var verbs = []Verb{
 }
 
 // reserved words end a list of targets, so nothing may be called so.
-var reserved = []string{"call", "midwrite", "for", "skew", "slow", "stuck", "full", "eio", "flip", "heal", "|"}
+var reserved = []string{"call", "midwrite", "for", "skew", "slow", "stuck", "full", "room", "short", "eio", "flip", "heal", "|"}
 
 // Parse reads a plan. Errors read `name:LINE: what and where`.
 func Parse(name, text string) (*Plan, error) {
@@ -269,7 +269,7 @@ func (s *Step) parseSkew(w *reader) error {
 var modes = map[Verb][]string{
 	Link: {Drop, Delay, Throttle, Loss, Reset, Hold, Release},
 	Conn: {Reset, Hold, Release},
-	Disk: {Slow, Stuck, Full, EIOWrite, EIOSync, Flip, HealDisk},
+	Disk: {Slow, Stuck, Full, Room, Short, EIORead, EIOWrite, EIOSync, Flip, HealDisk},
 }
 
 func (s *Step) parseMode(w *reader) (err error) {
@@ -285,6 +285,8 @@ func (s *Step) parseMode(w *reader) (err error) {
 		s.Amount, err = w.duration(s.Mode, 1)
 	case Throttle:
 		s.Number, err = w.number(s.Mode, 1, 1<<40)
+	case Room:
+		s.Number, err = w.number(s.Mode, 0, 1<<40)
 	case Loss:
 		s.Number, err = w.number(s.Mode, 1, 100)
 	case Flip:

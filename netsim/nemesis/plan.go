@@ -45,6 +45,9 @@ const (
 	Slow     = "slow" // Amount
 	Stuck    = "stuck"
 	Full     = "full"
+	Room     = "room"  // Number, bytes
+	Short    = "short" // writes
+	EIORead  = "eio read"
 	EIOWrite = "eio write"
 	EIOSync  = "eio sync"
 	Flip     = "flip" // Pattern, Number = offset

@@ -49,6 +49,9 @@ at 16s    disk b1 heal
 at 17s    wipe b1
 at 18s    elect t-0 preferred
 on leader(t-0) acked 10   kill leader(t-0)
+at 16s    disk b1 room 65536 for 1s
+at 16s    disk b1 short
+at 16s    disk b1 eio read
 `
 
 func TestEveryVerbParsesAndPrints(t *testing.T) {
@@ -156,7 +159,8 @@ func TestErrorsSayWhatAndWhere(t *testing.T) {
 		{"at 5s conn a->b delay 3s", `plan:1: conn: "delay": want one of reset, hold, release`},
 		{"at 5s link a->b slow", `plan:1: link: "slow": want one of drop, delay`},
 		{"at 5s link a->b loss 101", `plan:1: link: loss "101": want a number from 1 to 100`},
-		{"at 5s disk b1 eio read", `plan:1: disk: "eio read": want one of slow`},
+		{"at 5s disk b1 room -1", `plan:1: disk: room "-1": want a number from 0`},
+		{"at 5s disk b1 eio open", `plan:1: disk: "eio open": want one of slow`},
 		{"at 5s disk b1 flip x 17", `plan:1: disk: flip x: "17": want offset N`},
 		{"at 5s clock b1 +2s", `plan:1: clock: "+2s" cannot be the name`},
 		{"at 5s clock b1 skew 2s", `plan:1: clock: skew "2s": want +D or -D`},
@@ -275,7 +279,7 @@ func drawDetails(t *rapid.T, s *Step) {
 		switch s.Mode {
 		case Delay, Slow:
 			s.Amount = durations.Draw(t, "amount")
-		case Throttle, Loss:
+		case Throttle, Loss, Room:
 			s.Number = rapid.Int64Range(1, 100).Draw(t, "number")
 		case Flip:
 			s.Pattern, s.Number = patterns.Draw(t, "pattern"), rapid.Int64Range(0, 1<<30).Draw(t, "offset")

@@ -99,7 +99,7 @@ func (s *Step) mode() []string {
 	switch s.Mode {
 	case Delay, Slow:
 		words = append(words, s.Amount.String())
-	case Throttle, Loss:
+	case Throttle, Loss, Room:
 		words = append(words, fmt.Sprint(s.Number))
 	case Flip:
 		words = append(words, s.Pattern, "offset", fmt.Sprint(s.Number))

@@ -204,7 +204,7 @@ func onPath(g *guest, m memory, fd, ptr, n uint64, do func(string) kernel.Errno)
 // Flags and rights of path_open.
 const (
 	oCreate, oDirectory, oExcl, oTrunc = 1, 2, 4, 8
-	fdAppend                           = 1
+	flagAppend, flagDataSync, flagSync = 1, 2, 16
 	rightRead, rightWrite              = 1 << 1, 1 << 6
 )
 
@@ -217,7 +217,7 @@ func pathOpen(g *guest, m memory, a []uint64) uint64 {
 	}{
 		{oflags&oCreate != 0, kernel.OpenCreate}, {oflags&oDirectory != 0, kernel.OpenDir},
 		{oflags&oExcl != 0, kernel.OpenExcl}, {oflags&oTrunc != 0, kernel.OpenTrunc},
-		{fdflags&fdAppend != 0, kernel.OpenAppend},
+		{fdflags&flagAppend != 0, kernel.OpenAppend}, {fdflags&(flagDataSync|flagSync) != 0, kernel.OpenSync},
 		{rights&rightRead != 0, kernel.OpenRead}, {rights&rightWrite != 0, kernel.OpenWrite},
 	} {
 		if x.on {

@@ -113,3 +113,42 @@ func TestFullDisk(t *testing.T) {
 		assert.Regexp(t, `stopped at \d+ .*[Nn]o space`, out)
 	})
 }
+
+func TestDiskEndsAtItsRoom(t *testing.T) {
+	engines(t, func(t *testing.T, e engine) {
+		out := e.run(t, 1, 10*time.Second, "at 0s disk a room 100000", "a: fill").Text("a", "stdout")
+		assert.Regexp(t, `stopped at 98304 .*[Nn]o space`, out, "24 pages")
+	})
+}
+
+func TestReadsFail(t *testing.T) {
+	engines(t, func(t *testing.T, e engine) {
+		out := e.run(t, 1, 10*time.Second, "at 0s disk a eio read", "a: reread").Text("a", "stdout")
+		assert.Regexp(t, `wrote 10000 <nil>\nread 0 true read /f: (input/output|I/O) error`, out)
+	})
+}
+
+func TestShortWritesAreRepeated(t *testing.T) {
+	engines(t, func(t *testing.T, e engine) {
+		whole := e.run(t, 1, 10*time.Second, "", "a: reread")
+		res := e.run(t, 1, 10*time.Second, "at 0s disk a short", "a: reread")
+		assert.Equal(t, "wrote 10000 <nil>\nread 10000 true <nil>\n", res.Text("a", "stdout"))
+		assert.Greater(t, res.Calls, whole.Calls)
+	})
+}
+
+func TestWritesThatAreDurableWhenTheyReturn(t *testing.T) {
+	engines(t, func(t *testing.T, e engine) {
+		res := e.run(t, 1, 3*time.Second, "at 1s powercut a lose=unsynced", "a: through")
+		b, err := res.Disks["a"].ReadFile("/through")
+		require.NoError(t, err)
+		assert.GreaterOrEqual(t, len(b)/100, lastSafe(t, res, "a"))
+	})
+}
+
+func TestNullDevice(t *testing.T) {
+	engines(t, func(t *testing.T, e engine) {
+		out := e.run(t, 1, 3*time.Second, "", "a: null").Text("a", "stdout")
+		assert.Equal(t, "wrote 100 <nil>\nread 0 true\nregular false\n", out)
+	})
+}

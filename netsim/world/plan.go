@@ -302,6 +302,15 @@ func (w *world) doDisk(s *nemesis.Step, n *node) error {
 	case nemesis.Full:
 		d.Full(true)
 		undo = func() { d.Full(false) }
+	case nemesis.Room:
+		d.Room(s.Number)
+		undo = func() { d.Room(-1) }
+	case nemesis.Short:
+		d.ShortWrites(true)
+		undo = func() { d.ShortWrites(false) }
+	case nemesis.EIORead:
+		d.FailReads(true)
+		undo = func() { d.FailReads(false) }
 	case nemesis.EIOWrite:
 		d.FailWrites(true)
 		undo = func() { d.FailWrites(false) }

@@ -20,6 +20,7 @@ var probes = map[string]func(args []string) error{
 	"clock": clock, "tick": tickThroughFsync, "group": groupCommit, "echo": echo, "ping": ping, "dial": dial,
 	"flood": flood, "sink": sink, "lookup": lookup, "append": appendLines, "show": show, "fill": fill, "spin": spin,
 	"sweep": sweep, "half": half, "say": say, "panic": goPanic, "hog": hog, "library": library,
+	"reread": reread, "through": through, "null": null,
 }
 
 func main() {
