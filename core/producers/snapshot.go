@@ -67,10 +67,18 @@ func appendEntry(b []byte, p *Producer, batch Batch) []byte {
 	return be.AppendUint64(b, uint64(p.TxnFirstOffset))
 }
 
-// ParseSnapshot reads the snapshot that was taken at offset end (its file's name), written by us or by Kafka. Anything
-// that is not whole and consistent is an error, an entry at or above end for one (KAFKA-6683): the caller then takes an
-// older snapshot, or replays the log from its start.
-func ParseSnapshot(rules Rules, end kafka.Offset, b []byte) (*State, error) {
+// Entry is one row of a snapshot as it lies in the file.
+type Entry struct {
+	ID               kafka.ProducerID
+	Epoch            kafka.ProducerEpoch
+	CoordinatorEpoch int32
+	TxnFirstOffset   kafka.Offset // of the open transaction, or -1
+	Batch            Batch        // LastOffset -1: none
+}
+
+// SnapshotEntries reads the rows of a snapshot, written by us or by Kafka: version, CRC and count are right, the rows are
+// what they are.
+func SnapshotEntries(b []byte) ([]Entry, error) {
 	be := binary.BigEndian
 	if len(b) < snapshotHeaderSize {
 		return nil, fmt.Errorf("producers: snapshot of %d bytes, want %d at least", len(b), snapshotHeaderSize)
@@ -81,53 +89,72 @@ func ParseSnapshot(rules Rules, end kafka.Offset, b []byte) (*State, error) {
 	if have, want := crc32.Checksum(b[snapshotCRCFrom:], castagnoli), be.Uint32(b[2:]); have != want {
 		return nil, fmt.Errorf("producers: snapshot crc %08x, want %08x", have, want)
 	}
-	entries := b[snapshotHeaderSize:]
-	if count := be.Uint32(b[snapshotCRCFrom:]); int64(count)*snapshotEntrySize != int64(len(entries)) {
-		return nil, fmt.Errorf("producers: snapshot count %d, but %d bytes of entries follow", count, len(entries))
+	rows := b[snapshotHeaderSize:]
+	if count := be.Uint32(b[snapshotCRCFrom:]); int64(count)*snapshotEntrySize != int64(len(rows)) {
+		return nil, fmt.Errorf("producers: snapshot count %d, but %d bytes of entries follow", count, len(rows))
+	}
+	var entries []Entry
+	for ; len(rows) > 0; rows = rows[snapshotEntrySize:] {
+		entries = append(entries, entryOf(rows))
+	}
+	return entries, nil
+}
+
+func entryOf(b []byte) Entry {
+	be := binary.BigEndian
+	e := Entry{
+		ID:               int64(be.Uint64(b)),
+		Epoch:            int16(be.Uint16(b[8:])),
+		CoordinatorEpoch: int32(be.Uint32(b[34:])),
+		TxnFirstOffset:   int64(be.Uint64(b[38:])),
+		Batch: Batch{
+			LastSeq:     int32(be.Uint32(b[10:])),
+			LastOffset:  int64(be.Uint64(b[14:])),
+			OffsetDelta: int32(be.Uint32(b[22:])),
+			Timestamp:   int64(be.Uint64(b[26:])),
+		},
+	}
+	e.Batch.FirstSeq = firstSequence(e.Batch.LastSeq, e.Batch.OffsetDelta)
+	return e
+}
+
+// ParseSnapshot reads the snapshot that was taken at offset end (its file's name), written by us or by Kafka. Anything
+// that is not whole and consistent is an error, an entry at or above end for one (KAFKA-6683): the caller then takes an
+// older snapshot, or replays the log from its start.
+func ParseSnapshot(rules Rules, end kafka.Offset, b []byte) (*State, error) {
+	entries, err := SnapshotEntries(b)
+	if err != nil {
+		return nil, err
 	}
 	s := New(rules)
-	for i := 0; len(entries) > 0; i++ {
-		if err := s.load(entries[:snapshotEntrySize], end); err != nil {
+	for i, e := range entries {
+		if err := s.load(e, end); err != nil {
 			return nil, fmt.Errorf("producers: snapshot entry %d: %w", i, err)
 		}
-		entries = entries[snapshotEntrySize:]
 	}
 	s.end = end
 	return s, nil
 }
 
 // load takes in one entry; a later one of the same producer is a newer batch.
-func (s *State) load(b []byte, end kafka.Offset) error {
-	be := binary.BigEndian
-	var (
-		id    = int64(be.Uint64(b))
-		epoch = int16(be.Uint16(b[8:]))
-		batch = Batch{
-			LastSeq:     int32(be.Uint32(b[10:])),
-			LastOffset:  int64(be.Uint64(b[14:])),
-			OffsetDelta: int32(be.Uint32(b[22:])),
-			Timestamp:   int64(be.Uint64(b[26:])),
-		}
-		coordinator = int32(be.Uint32(b[34:]))
-		txnFirst    = int64(be.Uint64(b[38:]))
-	)
+func (s *State) load(e Entry, end kafka.Offset) error {
+	batch := e.Batch
 	switch {
-	case id < 0 || epoch < -1 || batch.LastSeq < -1 || batch.LastOffset < -1 || txnFirst < -1:
-		return fmt.Errorf("negative: producer %d/%d seq %d offset %d txn %d", id, epoch, batch.LastSeq, batch.LastOffset, txnFirst)
+	case e.ID < 0 || e.Epoch < -1 || batch.LastSeq < -1 || batch.LastOffset < -1 || e.TxnFirstOffset < -1:
+		return fmt.Errorf("negative: producer %d/%d seq %d offset %d txn %d", e.ID, e.Epoch, batch.LastSeq, batch.LastOffset, e.TxnFirstOffset)
 	case batch.OffsetDelta < 0 || int64(batch.OffsetDelta) > max(batch.LastOffset, 0):
-		return fmt.Errorf("producer %d: offset delta %d of last offset %d", id, batch.OffsetDelta, batch.LastOffset)
-	case batch.LastOffset >= end || txnFirst >= end:
+		return fmt.Errorf("producer %d: offset delta %d of last offset %d", e.ID, batch.OffsetDelta, batch.LastOffset)
+	case batch.LastOffset >= end || e.TxnFirstOffset >= end:
 		return fmt.Errorf("producer %d: offset %d or transaction at %d is not below the snapshot at %d",
-			id, batch.LastOffset, txnFirst, end)
+			e.ID, batch.LastOffset, e.TxnFirstOffset, end)
 	}
-	p := s.entry(id)
+	p := s.entry(e.ID)
 	if last, ok := p.Last(); ok && batch.FirstOffset() <= last.LastOffset {
-		return fmt.Errorf("producer %d: batch at %d..%d follows %d", id, batch.FirstOffset(), batch.LastOffset, last.LastOffset)
+		return fmt.Errorf("producer %d: batch at %d..%d follows %d", e.ID, batch.FirstOffset(), batch.LastOffset, last.LastOffset)
 	}
-	p.setEpoch(epoch)
-	p.CoordinatorEpoch, p.TxnFirstOffset, p.LastTimestamp = coordinator, txnFirst, batch.Timestamp
+	p.setEpoch(e.Epoch)
+	p.CoordinatorEpoch, p.TxnFirstOffset, p.LastTimestamp = e.CoordinatorEpoch, e.TxnFirstOffset, batch.Timestamp
 	if batch.LastOffset >= 0 {
-		batch.FirstSeq = firstSequence(batch.LastSeq, batch.OffsetDelta)
 		p.push(batch)
 	}
 	return nil

@@ -82,3 +82,18 @@ func TestFileNames(t *testing.T) {
 		require.False(t, ok, name)
 	}
 }
+
+func TestTxnIndexParsesWhatItWrites(t *testing.T) {
+	rows := []TxnEntry{{Producer: 12, First: 22, Last: 42, LastStable: 32}, {Producer: 13, First: 32, Last: 43, LastStable: 44}}
+	b := AppendTxnEntries(nil, rows)
+	require.Len(t, b, 2*TxnEntrySize)
+	got, err := ParseTxnIndex(b)
+	require.NoError(t, err)
+	require.Equal(t, rows, got)
+	got, err = ParseTxnIndex(b[:len(b)-1])
+	require.ErrorContains(t, err, "byte 34: 33 bytes")
+	require.Equal(t, rows[:1], got)
+	b[1] = 7
+	_, err = ParseTxnIndex(b)
+	require.ErrorContains(t, err, "byte 0: version 7")
+}
