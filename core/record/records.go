@@ -154,6 +154,9 @@ func (it *Records) fail(detail string, have, want int64) {
 // Record is the current record; valid until the bytes of the batch change or Next is called.
 func (it *Records) Record() *Record { return &it.rec }
 
+// Rest is how many bytes follow the current record: with it a caller finds where in the content a record lies.
+func (it *Records) Rest() int { return len(it.buf) }
+
 // Header is the header of the batch.
 func (it *Records) Header() Header { return it.head }
 
