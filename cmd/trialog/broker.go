@@ -9,7 +9,7 @@ import (
 	"os"
 	"time"
 
-	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
 
 	"trialog/cmd/trialog/cli"
 	"trialog/core/broker"
@@ -19,56 +19,42 @@ import (
 // stopTimeout is how long a clean stop waits for answers that are being made; logs are closed in any case.
 const stopTimeout = 30 * time.Second
 
-func init() { commands = append(commands, brokerCommand) }
+// brokerOptions are the flags of `trialog broker`.
+type brokerOptions struct {
+	file      string
+	overrides []string
+	stopOnEOF bool
+	metrics   string
+	asJSON    bool
+}
 
-func brokerCommand() *cobra.Command {
-	var (
-		file      string
-		overrides []string
-		stopOnEOF bool
-		metrics   string
-		asJSON    bool
-	)
-	c := &cobra.Command{
-		Use:   "broker",
-		Short: "run a broker",
-		Long: `Run a broker until it is told to stop (SIGTERM or SIGINT: it stops cleanly; a second one ends it at once).
-It prints one line when it serves clients, and its log to stderr.
-
-With --metrics it shows itself over HTTP: /metrics in Prometheus' format under the names that Kafka's metrics have there,
-/healthz (200 while the process lives, also while it recovers) and /readyz (200 while clients are served, else 503).
-
-Exit codes: 0 stopped cleanly; 1 could not start or stop; 3 usage, a bad setting.`,
-		Example: `  trialog broker --override node.id=1 --override log.dirs=/var/lib/trialog
-  trialog broker --config server.properties --metrics localhost:9404`,
-		Args: cobra.NoArgs,
-		RunE: func(c *cobra.Command, _ []string) error {
-			if metrics != "" {
-				overrides = append(overrides, "trialog.metrics.listener="+metrics)
-			}
-			cfg, err := loadConfig(file, overrides)
-			if err != nil {
-				return err
-			}
-			stop := make(chan string, 2)
-			notifySignals(stop)
-			if stopOnEOF {
-				go func() {
-					io.Copy(io.Discard, os.Stdin)
-					stop <- "end of stdin"
-				}()
-			}
-			return runBroker(c, cfg, asJSON, stop)
-		},
-	}
-	f := c.Flags()
-	f.StringVar(&file, "config", "", "server.properties; without it Kafka's defaults, and node.id must come from --override")
-	f.StringArrayVar(&overrides, "override", nil, "key=value that wins over the file; repeat for more")
-	f.StringVar(&metrics, "metrics", "", "host:port for /metrics, /healthz and /readyz: --override trialog.metrics.listener=")
-	f.BoolVar(&asJSON, "json", false, "print the line about serving as JSON")
-	f.BoolVar(&stopOnEOF, "stop-on-eof", false, "stop cleanly when stdin ends")
+func (o *brokerOptions) flags(f *pflag.FlagSet) {
+	f.StringVar(&o.file, "config", "", "server.properties; without it Kafka's defaults, and node.id must come from --override")
+	f.StringArrayVar(&o.overrides, "override", nil, "key=value that wins over the file; repeat for more")
+	f.StringVar(&o.metrics, "metrics", "", "host:port for /metrics, /healthz and /readyz: --override trialog.metrics.listener=")
+	f.BoolVar(&o.asJSON, "json", false, "print the line about serving as JSON")
+	f.BoolVar(&o.stopOnEOF, "stop-on-eof", false, "stop cleanly when stdin ends")
 	f.MarkHidden("stop-on-eof")
-	return c
+}
+
+// run is the broker from its settings to its end.
+func (o *brokerOptions) run(_ context.Context, stdout, stderr io.Writer) error {
+	if o.metrics != "" {
+		o.overrides = append(o.overrides, "trialog.metrics.listener="+o.metrics)
+	}
+	cfg, err := loadConfig(o.file, o.overrides)
+	if err != nil {
+		return err
+	}
+	stop := make(chan string, 2)
+	notifySignals(stop)
+	if o.stopOnEOF {
+		go func() {
+			io.Copy(io.Discard, os.Stdin)
+			stop <- "end of stdin"
+		}()
+	}
+	return o.serve(stdout, stderr, cfg, stop)
 }
 
 func loadConfig(file string, overrides []string) (*config.Broker, error) {
@@ -85,9 +71,9 @@ func loadConfig(file string, overrides []string) (*config.Broker, error) {
 	return config.LoadBroker(props, overrides)
 }
 
-// runBroker serves until something says why to stop.
-func runBroker(c *cobra.Command, cfg *config.Broker, asJSON bool, stop <-chan string) error {
-	log := slog.New(slog.NewTextHandler(c.ErrOrStderr(), nil))
+// serve serves until something says why to stop.
+func (o *brokerOptions) serve(stdout, stderr io.Writer, cfg *config.Broker, stop <-chan string) error {
+	log := slog.New(slog.NewTextHandler(stderr, nil))
 	for _, w := range cfg.Warnings {
 		log.Warn(w)
 	}
@@ -108,10 +94,10 @@ func runBroker(c *cobra.Command, cfg *config.Broker, asJSON bool, stop <-chan st
 	if err := b.Start(); err != nil {
 		return cli.Exit(cli.Failed, err)
 	}
-	if asJSON {
-		json.NewEncoder(c.OutOrStdout()).Encode(map[string]any{"node": cfg.NodeID, "listening": b.Addr().String()})
+	if o.asJSON {
+		json.NewEncoder(stdout).Encode(map[string]any{"node": cfg.NodeID, "listening": b.Addr().String()})
 	} else {
-		fmt.Fprintf(c.OutOrStdout(), "broker %d listening on %s\n", cfg.NodeID, b.Addr())
+		fmt.Fprintf(stdout, "broker %d listening on %s\n", cfg.NodeID, b.Addr())
 	}
 	log.Info("stopping", "why", <-stop)
 	ctx, cancel := context.WithTimeout(context.Background(), stopTimeout)

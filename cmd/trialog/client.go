@@ -1,6 +1,7 @@
 package main
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"io"
@@ -9,7 +10,6 @@ import (
 	"strings"
 	"time"
 
-	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
 
 	"trialog/checker/workload"
@@ -19,59 +19,47 @@ import (
 // exitNotDrained is the exit code of `trialog client` when its history must not be judged by what is missing from it.
 const exitNotDrained = 4
 
-func init() { commands = append(commands, clientCommand) }
+// clientOptions are the flags of `trialog client`.
+type clientOptions struct{ workload.Config }
 
-// clientCommand is one process of a workload. The court starts it, in every world.
-func clientCommand() *cobra.Command {
-	cfg := workload.Defaults()
-	c := &cobra.Command{
-		Use:    "client",
-		Short:  "run one process of a workload and write its history",
-		Hidden: true,
-		Long: `Run one process of a workload: seeded operations against a cluster. The history goes to the descriptor
-named by TRIALOG_HISTORY_FD (stdout without it), one line with each write.
-
-Exit codes: 0 it did all it should; 3 usage; 4 not drained: the final read-back or the history is not complete.`,
-		Args: cobra.NoArgs,
-		RunE: func(c *cobra.Command, _ []string) error { return runClient(c, cfg) },
-	}
-	f := c.Flags()
-	f.StringVar(&cfg.Name, "name", "", "name of the process: begins its values and is the proc of its history")
-	f.StringVar(&cfg.Role, "role", cfg.Role, "producer, reader or admin")
-	f.StringSliceVar(&cfg.Bootstrap, "bootstrap", nil, "brokers to begin with, host:port,...")
-	f.StringVar(&cfg.Topic, "topic", cfg.Topic, "the topic; it is created if it does not exist")
-	f.Int32Var(&cfg.Partitions, "partitions", cfg.Partitions, "its partitions")
-	f.Uint64Var(&cfg.Seed, "seed", cfg.Seed, "seed of everything that is drawn")
-	f.DurationVar(&cfg.Start, "start", 0, "how long the world has run when this process starts; --work and --final-at count from the world's start")
-	f.DurationVar(&cfg.Work, "work", cfg.Work, "when nothing new is begun any more")
-	f.DurationVar(&cfg.FinalAt, "final-at", 0, "when readers begin the final read-back; default: 1s after the last delivery timeout")
-	f.DurationVar(&cfg.FinalWithin, "final-within", cfg.FinalWithin, "how long the final read-back may take")
-	f.IntVar(&cfg.Count, "count", 0, "end the work after so many operations; 0: by the clock only")
-	rangeVar(f, &cfg.PauseMin, &cfg.PauseMax, time.ParseDuration, "pause", "drawn between two operations, FROM..TO")
-	f.IntVar(&cfg.BatchMax, "batch-max", cfg.BatchMax, "records of a batch: drawn from 1 to this")
-	rangeVar(f, &cfg.ValueMin, &cfg.ValueMax, strconv.Atoi, "value", "bytes of a record's value: drawn, FROM..TO")
-	f.Var((*acksFlag)(&cfg.Acks), "acks", "all, 1 or 0")
-	f.BoolVar(&cfg.Idempotent, "idempotent", false, "number the batches under a producer id; retries without end unless --retries says otherwise")
-	f.IntVar(&cfg.Retries, "retries", 0, "times a produce is tried again; -1: until --delivery-timeout")
-	f.IntVar(&cfg.InFlight, "in-flight", cfg.InFlight, "batches that a producer has in flight")
-	f.StringVar(&cfg.Compression, "compression", cfg.Compression, "of a producer's batches: none, gzip, snappy, lz4 or zstd")
-	f.DurationVar(&cfg.FetchWait, "fetch-wait", cfg.FetchWait, "how long a fetch waits for records at the end of a partition")
-	f.DurationVar(&cfg.RequestTimeout, "request-timeout", cfg.RequestTimeout, "until a request without an answer is given up")
-	f.DurationVar(&cfg.DeliveryTimeout, "delivery-timeout", cfg.DeliveryTimeout, "until a produce is given up, retries included")
-	return c
+func (o *clientOptions) flags(f *pflag.FlagSet) {
+	o.Config = workload.Defaults()
+	f.StringVar(&o.Name, "name", "", "name of the process: begins its values and is the proc of its history")
+	f.StringVar(&o.Role, "role", o.Role, "producer, reader or admin")
+	f.StringSliceVar(&o.Bootstrap, "bootstrap", nil, "brokers to begin with, host:port,...")
+	f.StringVar(&o.Topic, "topic", o.Topic, "the topic; it is created if it does not exist")
+	f.Int32Var(&o.Partitions, "partitions", o.Partitions, "its partitions")
+	f.Uint64Var(&o.Seed, "seed", o.Seed, "seed of everything that is drawn")
+	f.DurationVar(&o.Start, "start", 0, "how long the world has run when this process starts; --work and --final-at count from the world's start")
+	f.DurationVar(&o.Work, "work", o.Work, "when nothing new is begun any more")
+	f.DurationVar(&o.FinalAt, "final-at", 0, "when readers begin the final read-back; default: 1s after the last delivery timeout")
+	f.DurationVar(&o.FinalWithin, "final-within", o.FinalWithin, "how long the final read-back may take")
+	f.IntVar(&o.Count, "count", 0, "end the work after so many operations; 0: by the clock only")
+	rangeVar(f, &o.PauseMin, &o.PauseMax, time.ParseDuration, "pause", "drawn between two operations, FROM..TO")
+	f.IntVar(&o.BatchMax, "batch-max", o.BatchMax, "records of a batch: drawn from 1 to this")
+	rangeVar(f, &o.ValueMin, &o.ValueMax, strconv.Atoi, "value", "bytes of a record's value: drawn, FROM..TO")
+	f.Var((*acksFlag)(&o.Acks), "acks", "all, 1 or 0")
+	f.BoolVar(&o.Idempotent, "idempotent", false, "number the batches under a producer id; retries without end unless --retries says otherwise")
+	f.IntVar(&o.Retries, "retries", 0, "times a produce is tried again; -1: until --delivery-timeout")
+	f.IntVar(&o.InFlight, "in-flight", o.InFlight, "batches that a producer has in flight")
+	f.StringVar(&o.Compression, "compression", o.Compression, "of a producer's batches: none, gzip, snappy, lz4 or zstd")
+	f.DurationVar(&o.FetchWait, "fetch-wait", o.FetchWait, "how long a fetch waits for records at the end of a partition")
+	f.DurationVar(&o.RequestTimeout, "request-timeout", o.RequestTimeout, "until a request without an answer is given up")
+	f.DurationVar(&o.DeliveryTimeout, "delivery-timeout", o.DeliveryTimeout, "until a produce is given up, retries included")
 }
 
-func runClient(c *cobra.Command, cfg workload.Config) error {
-	out, err := descriptor("TRIALOG_HISTORY_FD", c.OutOrStdout())
+// run is one process of a workload, until its work is done.
+func (o *clientOptions) run(ctx context.Context, stdout, stderr io.Writer) error {
+	out, err := descriptor("TRIALOG_HISTORY_FD", stdout)
 	if err != nil {
 		return err
 	}
-	summary, err := workload.Run(c.Context(), cfg, out, monotonicNs)
+	summary, err := workload.Run(ctx, o.Config, out, monotonicNs)
 	if errors.Is(err, workload.ErrNotDrained) {
 		err = cli.Exit(exitNotDrained, err)
 	}
 	if summary != "" {
-		fmt.Fprintf(c.ErrOrStderr(), "%s: %s\n", cfg.Name, summary)
+		fmt.Fprintf(stderr, "%s: %s\n", o.Name, summary)
 	}
 	return err
 }

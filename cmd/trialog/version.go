@@ -1,43 +1,40 @@
 package main
 
 import (
+	"context"
 	"encoding/json"
 	"fmt"
+	"io"
 	"runtime"
 	"strings"
 
-	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
 )
 
 // source is "trialog-source:" and the hash of the sources, set by the linker. The native program and its guest carry
 // the same one; the court refuses a pair that does not.
 var source = "trialog-source:unknown"
 
-func init() { commands = append(commands, versionCommand) }
-
 // sourceHash is the hash of the sources; "unknown" in a program that was not built by make.
 func sourceHash() string { return strings.TrimPrefix(source, "trialog-source:") }
 
-func versionCommand() *cobra.Command {
-	var asJSON bool
-	c := &cobra.Command{
-		Use:   "version",
-		Short: "say which sources and which Go this program was built from",
-		Args:  cobra.NoArgs,
-		RunE: func(c *cobra.Command, _ []string) error {
-			v := struct {
-				Source string `json:"source"`
-				Go     string `json:"go"`
-				OS     string `json:"os"`
-				Arch   string `json:"arch"`
-			}{sourceHash(), runtime.Version(), runtime.GOOS, runtime.GOARCH}
-			if asJSON {
-				return json.NewEncoder(c.OutOrStdout()).Encode(v)
-			}
-			_, err := fmt.Fprintf(c.OutOrStdout(), "trialog, source %s, %s %s/%s\n", v.Source, v.Go, v.OS, v.Arch)
-			return err
-		},
+// versionOptions are the flags of `trialog version`.
+type versionOptions struct{ asJSON bool }
+
+func (o *versionOptions) flags(f *pflag.FlagSet) {
+	f.BoolVar(&o.asJSON, "json", false, "print as JSON")
+}
+
+func (o *versionOptions) run(_ context.Context, stdout, _ io.Writer) error {
+	v := struct {
+		Source string `json:"source"`
+		Go     string `json:"go"`
+		OS     string `json:"os"`
+		Arch   string `json:"arch"`
+	}{sourceHash(), runtime.Version(), runtime.GOOS, runtime.GOARCH}
+	if o.asJSON {
+		return json.NewEncoder(stdout).Encode(v)
 	}
-	c.Flags().BoolVar(&asJSON, "json", false, "print as JSON")
-	return c
+	_, err := fmt.Fprintf(stdout, "trialog, source %s, %s %s/%s\n", v.Source, v.Go, v.OS, v.Arch)
+	return err
 }

@@ -257,8 +257,15 @@ func TestDescribe(t *testing.T) {
 }
 
 func TestTable(t *testing.T) {
+	names := map[string]bool{}
 	for _, d := range Definitions() {
 		assert.Equal(t, d.Name, Lookup(d.Name).Name)
+		assert.False(t, names[d.Name], "%s stands twice", d.Name)
+		names[d.Name] = true
+		if d.Default != "" {
+			_, err := d.parse(d.Default)
+			assert.NoError(t, err, "default")
+		}
 		assert.NotEmpty(t, d.Doc, d.Name)
 		assert.NotZero(t, d.Scope, d.Name)
 		assert.NotContains(t, d.Type.String(), "type ", d.Name)

@@ -95,6 +95,9 @@ var nativeEdits = []textEdit{
 	{file: rtStubs, old: "//go:noescape\nfunc write1(fd uintptr, p unsafe.Pointer, n int32) int32\n", with: ""},
 	{file: rtSignal, decl: "sigtrampgo", old: "\tif sigfwdgo(sig, info, ctx) {\n", with: "\tif simTrap(sig, info, ctx) {\n\t\treturn\n\t}\n\tif sigfwdgo(sig, info, ctx) {\n"},
 
+	// Not for determinism: the table of CRC-32C is linear, so that most of it need not be computed in every process.
+	{file: "hash/crc32/crc32_amd64.go", decl: "archInitCastagnoli", old: "\t\t\tcastagnoliSSE42TableK1[b][i] =", with: simLinear + "\t\t\tcastagnoliSSE42TableK1[b][i] ="},
+
 	// A call that the disk answers later lets other goroutines run meanwhile.
 	{file: pollUnix, decl: "*FD.Read", old: "syscall.Read,", with: "simRead,"},
 	{file: pollUnix, decl: "*FD.Pread", old: "syscall.Pread(", with: "simPread("},
@@ -116,6 +119,13 @@ func RawSyscall6(num, a1, a2, a3, a4, a5, a6 uintptr) (r1, r2, errno uintptr)
 //go:noescape
 //go:linkname simSyscall runtime.simSyscall
 func simSyscall(num, a1, a2, a3, a4, a5, a6 uintptr) (r1, r2, errno uintptr)
+`
+
+const simLinear = `			if low := i & -i; low != i {
+				castagnoliSSE42TableK1[b][i] = castagnoliSSE42TableK1[b][low] ^ castagnoliSSE42TableK1[b][i-low]
+				castagnoliSSE42TableK2[b][i] = castagnoliSSE42TableK2[b][low] ^ castagnoliSSE42TableK2[b][i-low]
+				continue
+			}
 `
 
 const simNoError = `//go:nosplit

@@ -23,3 +23,9 @@ func TestAllWaysReadAndWriteOneStream(t *testing.T) {
 		assert.Equal(t, 0, res.Exit("srv").Code, res.Text("srv", "stdout"))
 	}
 }
+
+// The overlay makes the tables of CRC-32C in another way than Go; e3069283 is the check value of the polynomial.
+func TestSumsAreThoseOfGo(t *testing.T) {
+	res := play(t, 1, "mill", "a: sums")
+	require.Equal(t, "e3069283\n", res.Text("a", "stdout"), res.Text("a", "stderr"))
+}

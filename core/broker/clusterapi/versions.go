@@ -1,8 +1,6 @@
 package clusterapi
 
 import (
-	"regexp"
-
 	"trialog/core/broker/serve"
 	"trialog/core/kafka"
 	"trialog/core/wire"
@@ -10,8 +8,19 @@ import (
 	"github.com/twmb/franz-go/pkg/kmsg"
 )
 
-// softwareName is what a client may call itself and its version (KIP-511).
-var softwareName = regexp.MustCompile(`^[a-zA-Z0-9](?:[a-zA-Z0-9\-.]*[a-zA-Z0-9])?$`)
+// softwareName tells whether a client may call itself or its version so (KIP-511): letters, digits, dots and hyphens,
+// the latter two neither first nor last.
+func softwareName(s string) bool {
+	for i := range len(s) {
+		switch c := s[i]; {
+		case 'a' <= c && c <= 'z', 'A' <= c && c <= 'Z', '0' <= c && c <= '9':
+		case (c == '.' || c == '-') && 0 < i && i < len(s)-1:
+		default:
+			return false
+		}
+	}
+	return s != ""
+}
 
 // APIVersions answers which versions are served. A version that is not gets
 // UNSUPPORTED_VERSION in the v0 form, with the range of this one key, and the
@@ -30,7 +39,7 @@ func APIVersions(rq *serve.Request) (serve.Answer, error) {
 	}
 	req := decoded.(*kmsg.ApiVersionsRequest)
 	resp.Version = req.Version
-	if req.Version >= 3 && !(softwareName.MatchString(req.ClientSoftwareName) && softwareName.MatchString(req.ClientSoftwareVersion)) {
+	if req.Version >= 3 && !(softwareName(req.ClientSoftwareName) && softwareName(req.ClientSoftwareVersion)) {
 		resp.ErrorCode = int16(kafka.ErrInvalidRequest)
 		return rq.Reply(resp)
 	}

@@ -75,6 +75,25 @@ func text([]string) error {
 	return nil
 }
 
+// sums checks what the overlay makes of the tables of CRC-32C: sums of long texts use them, those of short ones do not.
+func sums([]string) error {
+	table := crc32.MakeTable(crc32.Castagnoli)
+	for size := 1; size < 1<<16; size = size*3 + 1 {
+		b, pieces := make([]byte, size), uint32(0)
+		for i := range b {
+			b[i] = byte(i * i >> 3)
+		}
+		for at := 0; at < size; at += 100 {
+			pieces = crc32.Update(pieces, table, b[at:min(at+100, size)])
+		}
+		if whole := crc32.Checksum(b, table); whole != pieces {
+			return fmt.Errorf("CRC-32C of %d bytes is %08x, in pieces %08x", size, whole, pieces)
+		}
+	}
+	fmt.Printf("%08x\n", crc32.Checksum([]byte("123456789"), table))
+	return nil
+}
+
 // secrets draws from every generator.
 func secrets([]string) error {
 	b := make([]byte, 1000)

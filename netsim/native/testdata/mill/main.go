@@ -10,7 +10,7 @@ import (
 )
 
 var wheels = map[string]func(args []string) error{
-	"garbage": garbage, "timers": timers, "maps": tables, "channels": channels, "text": text, "secrets": secrets,
+	"garbage": garbage, "timers": timers, "maps": tables, "channels": channels, "text": text, "secrets": secrets, "sums": sums,
 	"files": files, "crowd": crowd, "serve": serve, "ask": ask, "zones": zones, "mixed": mixed, "echo": echo,
 }
 
