@@ -125,19 +125,39 @@ func (c *Cache) evict(size int, nowNs int64) bool {
 // appends to dst what to read, in order. A nil session without a code: nothing is
 // left in it, so it is gone. The caller calls Answered, at most once, and Close.
 func (c *Cache) Continue(id, epoch int32, byID bool, wants []Want, forget []Key, nowNs int64, dst []Want) (*Session, []Want, kafka.ErrorCode) {
+	s, code := c.lockSession(id, epoch, byID, wants, forget, nowNs)
+	if s == nil {
+		return nil, dst, code
+	}
+	defer s.mu.Unlock() // a wide session is copied beside the others
+	dst = slices.Grow(dst, len(s.entries))
+	for _, e := range s.entries {
+		dst = append(dst, e.want)
+	}
+	return s, dst, kafka.ErrNone
+}
+
+// lockSession is Continue up to the copy, which the caller makes under the lock of
+// the session that is returned. A session gets its turn under the lock of the
+// cache: until then it may be evicted.
+func (c *Cache) lockSession(id, epoch int32, byID bool, wants []Want, forget []Key, nowNs int64) (locked *Session, code kafka.ErrorCode) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	s := c.sessions[id]
 	if s == nil {
-		return nil, dst, kafka.ErrFetchSessionIDNotFound
+		return nil, kafka.ErrFetchSessionIDNotFound
 	}
 	s.mu.Lock()
-	defer s.mu.Unlock()
+	defer func() {
+		if locked == nil {
+			s.mu.Unlock()
+		}
+	}()
 	switch {
 	case s.epoch != epoch:
-		return nil, dst, kafka.ErrInvalidFetchSessionEpoch
+		return nil, kafka.ErrInvalidFetchSessionEpoch
 	case s.byID != byID:
-		return nil, dst, kafka.ErrFetchSessionTopicIDError
+		return nil, kafka.ErrFetchSessionTopicIDError
 	}
 	before := s.size
 	s.take(wants, forget)
@@ -146,16 +166,12 @@ func (c *Cache) Continue(id, epoch int32, byID bool, wants []Want, forget []Key,
 	switch {
 	case s.size == 0:
 		c.remove(s)
-		return nil, dst, kafka.ErrNone
+		return nil, kafka.ErrNone
 	case s.size > before && c.held > c.partitions:
 		c.remove(s) // too large: its consumer begins anew, and gets no session
-		return nil, dst, kafka.ErrFetchSessionIDNotFound
+		return nil, kafka.ErrFetchSessionIDNotFound
 	}
 	s.epoch, s.lastUsedNs = nextEpoch(epoch), nowNs
 	s.open++
-	dst = slices.Grow(dst, len(s.entries))
-	for _, e := range s.entries {
-		dst = append(dst, e.want)
-	}
-	return s, dst, kafka.ErrNone
+	return s, kafka.ErrNone
 }
