@@ -9,6 +9,7 @@ import (
 	"os"
 	"runtime"
 	"runtime/debug"
+	"slices"
 	"time"
 
 	"trialog/checker/court/experiment"
@@ -220,5 +221,5 @@ func (c *Case) clientArgs(client *experiment.Client, bootstrap string, fit func(
 		"--request-timeout", fit(c.Experiment.RequestTimeout).String(),
 		"--delivery-timeout", fit(c.Experiment.DeliveryTimeout).String(),
 	}
-	return append(append(args, c.Experiment.Flags...), client.Flags...)
+	return slices.Concat(args, c.Experiment.Flags, client.Flags, c.Cell.FlagsOf(client.Name))
 }

@@ -35,6 +35,26 @@ type Experiment struct {
 	Mutants                         []Mutant
 }
 
+// allClients stands for every client of the workload.
+const allClients = "all"
+
+// ClientFlags are flags that a cell adds for one client, or for all.
+type ClientFlags struct {
+	Client string
+	Flags  []string
+	Line   int
+}
+
+// FlagsOf are the flags that the cell adds for a client.
+func (c *Cell) FlagsOf(client string) (flags []string) {
+	for _, f := range c.Flags {
+		if f.Client == client || f.Client == allClients {
+			flags = append(flags, f.Flags...)
+		}
+	}
+	return flags
+}
+
 // Client is one client process of the workload.
 type Client struct {
 	Name  string
@@ -53,6 +73,7 @@ type Cell struct {
 	Plan       PlanSource
 	PlanReal   PlanSource      // in the real world, where it cannot express Plan; Line 0 if there is none
 	Properties Properties      // over those of the experiment
+	Flags      []ClientFlags   // beside those of the workload
 	Seeds      int             // how many seeds a trial gives it
 	Claims     []string        // of Guarantees
 	Judge      oracle.Promises // what the judges hold it to, or forgive

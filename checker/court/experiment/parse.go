@@ -38,6 +38,7 @@ import (
 //	    plan    generate kills=1..3        or: plan literal NAME, the archive's file plan/NAME
 //	    plan-real generate kinds=kill ...  for the real world, which can express less
 //	    with    flush.messages=1           any number of times: properties of the broker
+//	    client  c1 --compression gzip      any number of times: more flags for a client, or for all
 //	    claims  order committed            which of Kafka's guarantees it claims
 //	    judge   flush-first                what the judges hold it to, see oracle.ParsePromises
 //	    seeds   40                         how many seeds a trial gives it
@@ -169,7 +170,7 @@ func (p *parser) workload(line int, text string) {
 		p.fail(line, "%q: want `work DURATION`, `limit DURATION` or `NAME ROLE [start=DURATION] [flags]`", text)
 	case words[0] == "work":
 		p.e.Work = p.duration(line, words[1])
-	case words[0] == "all":
+	case words[0] == allClients:
 		p.e.Flags = append(p.e.Flags, words[1:]...)
 	case words[0] == "limit":
 		p.e.Limit = p.duration(line, words[1])
@@ -227,6 +228,8 @@ func (p *parser) cell(line int, text string) {
 		c.PlanReal = p.plan(line, rest)
 	case key == "with":
 		c.Properties = p.property(c.Properties, line, strings.Join(rest, " "))
+	case key == "client":
+		c.Flags = append(c.Flags, ClientFlags{Client: rest[0], Flags: rest[1:], Line: line})
 	case key == "claims":
 		c.Claims = rest
 		for _, word := range rest {
@@ -248,7 +251,7 @@ func (p *parser) cell(line int, text string) {
 	case key == "expect":
 		c.Expect = p.expect(line, rest)
 	default:
-		p.fail(line, "a cell has no %q: want plan, plan-real, with, claims, judge, seeds or expect", key)
+		p.fail(line, "a cell has no %q: want plan, plan-real, with, client, claims, judge, seeds or expect", key)
 	}
 }
 
@@ -313,6 +316,12 @@ func (p *parser) resolve() {
 		}
 		if c.Expect.Result == oracle.Invalid {
 			p.fail(c.Line, "cell %s expects invalid: that is for mutants", c.Name)
+		}
+		for _, f := range c.Flags {
+			known := f.Client == allClients || slices.ContainsFunc(e.Clients, func(c Client) bool { return c.Name == f.Client })
+			if !known || len(f.Flags) == 0 {
+				p.fail(f.Line, "client %s of cell %s: want `client NAME FLAGS` or `client all FLAGS`, of a client of the workload", f.Client, c.Name)
+			}
 		}
 		p.resolvePlan(&c.Plan)
 		p.resolvePlan(&c.PlanReal)
