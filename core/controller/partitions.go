@@ -2,7 +2,6 @@ package controller
 
 import (
 	"slices"
-	"strings"
 
 	"trialog/core/kafka"
 	"trialog/core/meta"
@@ -37,31 +36,19 @@ func (*CreatePartitions) isRequest()          {}
 func (*CreatePartitionsResponse) isResponse() {}
 
 func (c *Controller) createPartitions(req *CreatePartitions) (*CreatePartitionsResponse, []meta.Record) {
-	resp := &CreatePartitionsResponse{}
-	var records []meta.Record
-	planned := 0 // records that were made or, where nothing is, would have been: either is bounded
 	names := make([]string, len(req.Topics))
 	for i := range req.Topics {
 		names[i] = req.Topics[i].Topic
 	}
-	twice := duplicates(names, strings.Compare)
-	for i := range req.Topics {
-		t := &req.Topics[i]
-		out := TopicOutcome{Name: t.Topic}
-		var more []meta.Record
-		var no *refusal
-		if _, dup := slices.BinarySearch(twice, t.Topic); dup {
-			no = refuse(kafka.ErrInvalidRequest, "Duplicate topic name.")
-		} else {
-			more, no = c.planPartitions(t, planned)
-		}
-		planned += len(more)
+	refused, records := c.planEach(names, req.ValidateOnly, func(i, have int) ([]meta.Record, *refusal) {
+		return c.planPartitions(&req.Topics[i], have)
+	})
+	resp := &CreatePartitionsResponse{Topics: make([]TopicOutcome, len(names))}
+	for i, no := range refused {
+		resp.Topics[i].Name = names[i]
 		if no != nil {
-			out.Code, out.Message = no.code, no.message
-		} else if !req.ValidateOnly {
-			records = append(records, c.decide(more...)...)
+			resp.Topics[i].Code, resp.Topics[i].Message = no.code, no.message
 		}
-		resp.Topics = append(resp.Topics, out)
 	}
 	return resp, records
 }

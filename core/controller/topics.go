@@ -27,34 +27,47 @@ func refuse(code kafka.ErrorCode, format string, args ...any) *refusal {
 }
 
 func (c *Controller) createTopics(req *CreateTopics) (*CreateTopicsResponse, []meta.Record) {
-	resp := &CreateTopicsResponse{}
-	var records []meta.Record
-	planned := 0 // records that were made or, where nothing is, would have been: either is bounded
 	names := make([]string, len(req.Topics))
 	for i := range req.Topics {
 		names[i] = req.Topics[i].Name
 	}
-	twice := duplicates(names, strings.Compare)
-	for i := range req.Topics {
-		t := &req.Topics[i]
-		var no *refusal
-		var made CreatedTopic
-		var topicRecords []meta.Record
-		if _, dup := slices.BinarySearch(twice, t.Name); dup {
-			no = refuse(kafka.ErrInvalidRequest, "Duplicate topic name.")
-		} else if no = tooMany(1, i); no == nil { // each has a partition at least, and a name costs a look at all topics
-			made, topicRecords, no = c.planTopic(t, req.Internal, planned)
+	made := make([]CreatedTopic, len(req.Topics))
+	refused, records := c.planEach(names, req.ValidateOnly, func(i, have int) (records []meta.Record, no *refusal) {
+		if no = tooMany(1, i); no == nil { // each has a partition at least, and a name costs a look at all topics
+			made[i], records, no = c.planTopic(&req.Topics[i], req.Internal, have)
 		}
-		planned += len(topicRecords)
+		return records, no
+	})
+	for i, no := range refused {
 		if no != nil {
-			made = CreatedTopic{Name: t.Name, Code: no.code, Message: no.message, Partitions: -1, ReplicationFactor: -1}
+			made[i] = CreatedTopic{Name: names[i], Code: no.code, Message: no.message, Partitions: -1, ReplicationFactor: -1}
 		} else if !req.ValidateOnly {
-			made.ID = t.ID
-			records = append(records, c.decide(topicRecords...)...)
+			made[i].ID = req.Topics[i].ID
 		}
-		resp.Topics = append(resp.Topics, made)
 	}
-	return resp, records
+	return &CreateTopicsResponse{Topics: made}, records
+}
+
+// planEach plans what a request wants of each of its topics, one after the other, refuses names that are there twice, and
+// decides what may be unless the request is only validated. plan is given how many records were planned before: those
+// that were made or, where nothing is, would have been. Either is bounded. A topic that is not refused has nil.
+func (c *Controller) planEach(names []string, validateOnly bool, plan func(i, have int) ([]meta.Record, *refusal)) (refused []*refusal, decided []meta.Record) {
+	refused = make([]*refusal, len(names))
+	planned := 0
+	twice := duplicates(names, strings.Compare)
+	for i, name := range names {
+		if _, dup := slices.BinarySearch(twice, name); dup {
+			refused[i] = refuse(kafka.ErrInvalidRequest, "Duplicate topic name.")
+			continue
+		}
+		records, no := plan(i, planned)
+		planned += len(records)
+		refused[i] = no
+		if no == nil && !validateOnly {
+			decided = append(decided, c.decide(records...)...)
+		}
+	}
+	return refused, decided
 }
 
 // duplicates are the values that are there more than once, sorted.
