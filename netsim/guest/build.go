@@ -78,6 +78,20 @@ func Build(ctx context.Context, o Options) error {
 	return checkProgram(o.Engine, o.Package, out)
 }
 
+// Bytes is Build, and gives the program itself: o.Out is not used.
+func Bytes(ctx context.Context, o Options) ([]byte, error) {
+	dir, err := os.MkdirTemp("", "trialog-guest-*")
+	if err != nil {
+		return nil, fmt.Errorf("guest: %w", err)
+	}
+	defer os.RemoveAll(dir)
+	o.Out = filepath.Join(dir, "guest")
+	if err := Build(ctx, o); err != nil {
+		return nil, err
+	}
+	return os.ReadFile(o.Out)
+}
+
 // checkProgram refuses what go build makes of a package that is no program: an archive.
 func checkProgram(engine Engine, pkg, file string) error {
 	want := "\x00asm"

@@ -24,16 +24,7 @@ var probe = sync.OnceValues(func() (*Program, error) {
 	if _, err := os.ReadFile("../examples/probe/main.go"); err != nil { // so that a cached result knows its guest
 		return nil, err
 	}
-	dir, err := os.MkdirTemp("", "trialog-wasi-test-*")
-	if err != nil {
-		return nil, err
-	}
-	defer os.RemoveAll(dir)
-	out := filepath.Join(dir, "guest.wasm")
-	if err := build.Build(context.Background(), build.Options{Package: "../examples/probe", Out: out}); err != nil {
-		return nil, err
-	}
-	wasm, err := os.ReadFile(out)
+	wasm, err := build.Bytes(context.Background(), build.Options{Package: "../examples/probe"})
 	if err != nil {
 		return nil, err
 	}

@@ -68,16 +68,7 @@ func wasmProgram(t *testing.T, example string) world.Program {
 		if _, err := os.ReadFile("../examples/" + example + "/main.go"); err != nil { // so that a cached result knows its guest
 			return nil, err
 		}
-		dir, err := os.MkdirTemp("", "trialog-world-test-*")
-		if err != nil {
-			return nil, err
-		}
-		defer os.RemoveAll(dir)
-		out := filepath.Join(dir, "guest.wasm")
-		if err := guest.Build(context.Background(), guest.Options{Package: "../examples/" + example, Out: out}); err != nil {
-			return nil, err
-		}
-		wasm, err := os.ReadFile(out)
+		wasm, err := guest.Bytes(context.Background(), guest.Options{Package: "../examples/" + example})
 		if err != nil {
 			return nil, err
 		}
