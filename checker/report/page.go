@@ -35,7 +35,7 @@ func Write(w io.Writer, in *Input) error {
 
 // pages are parsed when the first one is written: a program that writes none does no work for them.
 var pages = sync.OnceValue(func() *template.Template {
-	funcs := template.FuncMap{"seconds": seconds, "thousands": thousands, "together": together, "asset": asset, "script": script, "style": style}
+	funcs := template.FuncMap{"seconds": seconds, "thousands": thousands, "together": together, "asset": asset, "script": script, "style": style, "head": headOf}
 	return template.Must(template.New("pages").Funcs(funcs).ParseFS(assets, "assets/*.html"))
 })
 
@@ -54,6 +54,20 @@ func script() template.JS {
 		b.WriteString("// " + name + "\n" + asset(name))
 	}
 	return template.JS(b.String())
+}
+
+// head is what the pages have before their bodies.
+type head struct {
+	Title   string
+	Scripts bool // the page has some
+}
+
+func headOf(scripts bool, title ...any) head {
+	var b strings.Builder
+	for _, part := range title {
+		fmt.Fprint(&b, part)
+	}
+	return head{b.String(), scripts}
 }
 
 func style() template.CSS { return template.CSS(asset("style.css")) }
