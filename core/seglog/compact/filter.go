@@ -271,6 +271,16 @@ func (f *Filter) Put(h *record.Header, batch []byte) (bool, error) {
 // Buffers is the memory of the filter's buffers, in bytes.
 func (f *Filter) Buffers() int64 { return int64(cap(f.content) + cap(f.rebuilt)) }
 
+// Shrink gives back buffers of more than max bytes.
+func (f *Filter) Shrink(max int) {
+	if cap(f.content) > max {
+		f.content = nil
+	}
+	if cap(f.rebuilt) > max {
+		f.rebuilt = nil
+	}
+}
+
 // decompress appends what payload is uncompressed to dst. NB: the memory grows with what comes out, not with what a
 // header claims.
 func decompress(dst []byte, c record.Codec, payload []byte) ([]byte, error) {

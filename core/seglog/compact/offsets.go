@@ -99,6 +99,9 @@ func (m *Map) Extend(end kafka.Offset) { m.end = max(m.end, end) }
 // End is the offset below which every batch is in the map: a round cleans up to there.
 func (m *Map) End() kafka.Offset { return m.end }
 
+// Room is how many keys the map can have.
+func (m *Map) Room() int64 { return int64(m.max) }
+
 // Len is the number of keys.
 func (m *Map) Len() int { return m.used }
 
