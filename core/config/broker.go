@@ -51,10 +51,23 @@ type Broker struct {
 	ProducerIDExpirationMs               int64
 	ProducerIDExpirationCheckIntervalMs  int64
 
+	Cleaner Cleaner
+
 	Warnings []string // one line each: settings that nobody knows, or that are given twice
 
 	set    []Pair  // what was given explicitly, valid and sorted
 	layers []layer // set and, above it, what was changed while the broker runs; the strongest first
+}
+
+// Cleaner is the settings of compaction, log.cleaner.*, of the whole broker.
+type Cleaner struct {
+	Enable           bool
+	Threads          int32
+	BackoffMs        int64
+	DedupeBufferSize int64   // bytes
+	IOBufferSize     int32   // bytes
+	LoadFactor       float64 // log.cleaner.io.buffer.load.factor
+	MaxBytesPerSec   float64 // log.cleaner.io.max.bytes.per.second
 }
 
 // ConnectionOverride is the limit of connections of one host.
@@ -181,6 +194,11 @@ func (b *Broker) loadIntervals(r *reader) {
 	b.RetentionCheckIntervalMs = r.int("log.retention.check.interval.ms")
 	b.ProducerIDExpirationMs = r.int("producer.id.expiration.ms")
 	b.ProducerIDExpirationCheckIntervalMs = r.int("producer.id.expiration.check.interval.ms")
+	b.Cleaner = Cleaner{
+		Enable: r.bool("log.cleaner.enable"), Threads: r.int32("log.cleaner.threads"), BackoffMs: r.int("log.cleaner.backoff.ms"),
+		DedupeBufferSize: r.int("log.cleaner.dedupe.buffer.size"), IOBufferSize: r.int32("log.cleaner.io.buffer.size"),
+		LoadFactor: r.real("log.cleaner.io.buffer.load.factor"), MaxBytesPerSec: r.real("log.cleaner.io.max.bytes.per.second"),
+	}
 }
 
 // reader gives typed values out of validated pairs, or the default.
@@ -217,6 +235,7 @@ func (r *reader) value(name string) value {
 
 func (r *reader) int(name string) int64     { return r.value(name).number }
 func (r *reader) int32(name string) int32   { return int32(r.value(name).number) }
+func (r *reader) real(name string) float64  { return r.value(name).real }
 func (r *reader) bool(name string) bool     { return r.value(name).truth }
 func (r *reader) text(name string) string   { return r.value(name).text }
 func (r *reader) list(name string) []string { return r.value(name).list }

@@ -79,6 +79,10 @@ func TestDefaults(t *testing.T) {
 		FlushSchedulerIntervalMs: math.MaxInt64, FlushOffsetCheckpointIntervalMs: 60_000,
 		FlushStartOffsetCheckpointIntervalMs: 60_000, RetentionCheckIntervalMs: 300_000,
 		ProducerIDExpirationMs: 86_400_000, ProducerIDExpirationCheckIntervalMs: 600_000,
+		Cleaner: Cleaner{
+			Enable: true, Threads: 1, BackoffMs: 15000, DedupeBufferSize: 128 << 20, IOBufferSize: 512 << 10, LoadFactor: 0.9,
+			MaxBytesPerSec: math.MaxFloat64,
+		},
 		QueuedMaxRequestBytes: -1, MaxConnectionCreationRate: math.MaxInt32, DescribePartitionsMax: 2000,
 		set: []Pair{{"node.id", "3"}}, layers: []layer{{SourceStaticBroker, []Pair{{"node.id", "3"}}}},
 	}, b)
@@ -197,6 +201,8 @@ func TestTopicInherits(t *testing.T) {
 		{"log.cleanup.policy=compact,delete", nil, func(t Topic) any { return []bool{t.CleanupCompact, t.CleanupDelete} }, []bool{true, true}},
 		{"", []Pair{{"cleanup.policy", ""}}, func(t Topic) any { return []bool{t.CleanupCompact, t.CleanupDelete} }, []bool{false, false}},
 		{"", []Pair{{"cleanup.policy", "compact"}}, func(t Topic) any { return []bool{t.CleanupCompact, t.CleanupDelete} }, []bool{true, false}},
+		{"log.cleaner.max.compaction.lag.ms=7", []Pair{{"cleanup.policy", "compact"}}, func(t Topic) any { return t.SegmentMs }, int64(7)},
+		{"log.cleaner.max.compaction.lag.ms=7", nil, func(t Topic) any { return t.SegmentMs }, int64(7 * 24 * 3_600_000)},
 		{"log.message.timestamp.type=LogAppendTime", nil, func(t Topic) any { return t.LogAppendTime }, true},
 		{"", nil, func(t Topic) any { return []any{t.CompressionType, t.CompressionLevel, t.UncompressedMaxBytes} }, []any{"producer", int32(0), int64(100 << 20)}},
 		{"compression.type=lz4\ntrialog.uncompressed.batch.max.bytes=7", nil, func(t Topic) any { return []any{t.CompressionType, t.CompressionLevel, t.UncompressedMaxBytes} }, []any{"lz4", int32(9), int64(7)}},

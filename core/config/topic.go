@@ -10,7 +10,7 @@ import (
 // Topic is the effective settings of one topic, typed.
 type Topic struct {
 	SegmentBytes           int32 // internal.segment.bytes if that is given
-	SegmentMs              int64
+	SegmentMs              int64 // max.compaction.lag.ms if that is less, under compaction: the active segment waits no longer
 	SegmentJitterMs        int64
 	SegmentIndexBytes      int32
 	IndexIntervalBytes     int32
@@ -94,6 +94,9 @@ func (b *Broker) Topic(own []Pair) Topic {
 		CompressionType:        v.value("compression.type").text,
 		MinInsyncReplicas:      int32(v.int("min.insync.replicas")),
 		UncleanLeaderElection:  v.value("unclean.leader.election.enable").truth,
+	}
+	if t.CleanupCompact {
+		t.SegmentMs = min(t.SegmentMs, t.MaxCompactionLagMs)
 	}
 	switch t.CompressionType {
 	case "gzip", "lz4", "zstd":
