@@ -8,11 +8,12 @@ import (
 	"trialog/cmd/trialog/benchcmd"
 	"trialog/cmd/trialog/cli"
 	"trialog/cmd/trialog/courtcmd"
+	"trialog/cmd/trialog/logcmd"
 	"trialog/cmd/trialog/topiccmd"
 )
 
 // commands makes the sub-commands; each file appends its own.
-var commands = []func() *cobra.Command{brokerCommand, clientCommand, versionCommand, topiccmd.Command, benchcmd.Command}
+var commands = []func() *cobra.Command{brokerCommand, clientCommand, versionCommand, topiccmd.Command, benchcmd.Command, logcmd.Command}
 
 // execute does what the arguments say.
 func execute(args []string) error {
