@@ -153,6 +153,13 @@ func (l *Log) EpochAt(offset kafka.Offset) kafka.LeaderEpoch {
 	return l.epochs.EpochAt(offset)
 }
 
+// Epochs are the entries of the leader-epoch cache. The caller owns the copy.
+func (l *Log) Epochs() []epochs.Entry {
+	l.epochMu.Lock()
+	defer l.epochMu.Unlock()
+	return slices.Clone(l.epochs.Entries())
+}
+
 // TopicID is the id in partition.metadata, or zero.
 func (l *Log) TopicID() kafka.TopicID { return l.topicID }
 
@@ -170,6 +177,15 @@ func (l *Log) Size() int64 {
 
 // Segments is how many there are.
 func (l *Log) Segments() int { return len(*l.segments.Load()) }
+
+// SegmentBases are the base offsets of all segments, in order.
+func (l *Log) SegmentBases() []kafka.Offset {
+	var bases []kafka.Offset
+	for _, s := range *l.segments.Load() {
+		bases = append(bases, s.base)
+	}
+	return bases
+}
 
 // SetSettings replaces the topic's settings; they hold from the next append or retention pass on.
 func (l *Log) SetSettings(s config.Topic) { l.settings.Store(&s) }
