@@ -203,7 +203,7 @@ func (r *reader) begin(ctx context.Context, cl *client.Client, p client.Position
 		}
 		p.Offset = at.Offset
 	}
-	if end, limited := r.ends[p.Partition]; limited && p.Offset >= end {
+	if end, limited := r.ends[p.Partition]; limited && p.Offset == end { // behind it is an offset that does not exist: the fetch says so
 		delete(r.ends, p.Partition)
 		return nil
 	}

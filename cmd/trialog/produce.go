@@ -57,7 +57,8 @@ With --property name=value a line is read as kafka-console-producer reads it: [h
 
 Exit codes: 0 every record was acknowledged (with --acks 0: sent); 1 a record was not appended; 2 the outcome of a
 record is unknown; 3 usage. Nothing more is read after the first failure.`,
-		Example: `  printf 'k1:hello\nk2:world\n' | trialog produce greetings --key-separator :
+		Example: `  trialog topic create greetings
+  printf 'k1:hello\nk2:world\n' | trialog produce greetings --key-separator :
   printf 'source:test|k1=hello\n' | trialog produce greetings --property parse.headers=true --property 'headers.delimiter=|' \
       --property parse.key=true --property key.separator==`,
 		Args: cobra.MaximumNArgs(1),

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"slices"
 	"sort"
+	"strconv"
 	"strings"
 )
 
@@ -168,7 +169,26 @@ func (b *Broker) load(r *reader) error {
 	b.ControlledShutdown = r.bool("controlled.shutdown.enable")
 	b.loadNetwork(r)
 	b.loadIntervals(r)
+	if err := b.checkAlone(r); err != nil {
+		return err
+	}
 	return b.loadListeners(r)
+}
+
+// checkAlone refuses what is meant for a process of a larger cluster: alone, it would begin a cluster of its own.
+func (b *Broker) checkAlone(r *reader) error {
+	if roles := r.list("process.roles"); len(roles) > 0 && !slices.Contains(roles, "broker") {
+		return fmt.Errorf("process.roles=%s: there are no controllers without a broker", strings.Join(roles, ","))
+	}
+	for _, voter := range r.list("controller.quorum.voters") {
+		if id, _, _ := strings.Cut(voter, "@"); id != strconv.Itoa(int(b.NodeID)) {
+			return fmt.Errorf("controller.quorum.voters: %s is not node.id=%d: the quorum has one voter, this process", voter, b.NodeID)
+		}
+	}
+	if servers := r.list("controller.quorum.bootstrap.servers"); len(servers) > 1 {
+		return fmt.Errorf("controller.quorum.bootstrap.servers: there are %d: the quorum has one voter, this process", len(servers))
+	}
+	return nil
 }
 
 func (b *Broker) loadNetwork(r *reader) {

@@ -176,6 +176,28 @@ func TestWarnings(t *testing.T) {
 	assert.Equal(t, int32(9), b.NumPartitions)
 }
 
+// What is meant for a process of a larger cluster does not begin one of its own.
+func TestLargerClustersAreRefused(t *testing.T) {
+	for props, want := range map[string]string{
+		"process.roles=controller":                                "process.roles=controller: there are no controllers without a broker",
+		"controller.quorum.voters=1@a:9093,2@b:9093":              "controller.quorum.voters: 2@b:9093 is not node.id=1",
+		"controller.quorum.voters=11@a:9093":                      "11@a:9093 is not node.id=1",
+		"controller.quorum.bootstrap.servers=a:9093,b:9093":       "controller.quorum.bootstrap.servers: there are 2",
+		"process.roles=broker":                                    "",
+		"process.roles=broker,controller":                         "",
+		"process.roles=":                                          "",
+		"controller.quorum.voters=1@a:9093":                       "",
+		"controller.quorum.bootstrap.servers=controller.lan:9093": "",
+	} {
+		_, err := load(t, "node.id=1\n"+props+"\n")
+		if want == "" {
+			require.NoError(t, err, props)
+			continue
+		}
+		require.ErrorContains(t, err, want, props)
+	}
+}
+
 func TestTopicInherits(t *testing.T) {
 	for _, c := range []struct {
 		broker string

@@ -3,9 +3,9 @@ package config
 // laterTable is what users' files commonly hold and what has no effect here: thread counts that Go does not need, and
 // settings of rooms that do not exist yet. They are typed and validated all the same.
 var laterTable = []Definition{
-	inert("process.roles", List, "", Validator{}, "every process is broker and controller"),
-	inert("controller.quorum.voters", List, "", Validator{}, "the quorum has one voter"),
-	inert("controller.quorum.bootstrap.servers", List, "", Validator{}, "the quorum has one voter"),
+	inert("process.roles", List, "", Validator{}, "every process is broker and controller; without broker it is refused"),
+	inert("controller.quorum.voters", List, "", Validator{}, "the quorum has one voter; others are refused"),
+	inert("controller.quorum.bootstrap.servers", List, "", Validator{}, "the quorum has one voter; more than one is refused"),
 	inert("inter.broker.listener.name", String, "", Validator{}, "brokers use the first listener"),
 	inert("security.inter.broker.protocol", String, "PLAINTEXT", oneOf("PLAINTEXT"), "only PLAINTEXT is served"),
 	inertDynamic("num.network.threads", Int, "3", atLeast(1), "threads"),
