@@ -71,12 +71,12 @@ func (w *Worker) Release() { w.offsets, w.in, w.out = nil, nil, nil }
 // error follows, but only without one the offset counts. Errors: compact.ErrUnreadable, those of the file system, of
 // Limits.Pace and of Task.Replace.
 func (w *Worker) Run(t *Task) (end kafka.Offset, stats compact.Stats, err error) {
-	r := &round{Worker: w, Task: t, last: kafka.NoOffset}
+	r := &round{Worker: w, Task: t}
 	if err := r.prepare(); err != nil {
 		return t.First, stats, err
 	}
 	err = r.build()
-	if err == nil && r.last >= 0 {
+	if err == nil && r.dirty {
 		err = r.rewrite()
 	}
 	stats = r.filter.Stats
@@ -95,7 +95,8 @@ type round struct {
 	*Task
 	filter *compact.Filter
 	txns   *compact.Txns // nil until a transactional batch is met
-	last   kafka.Offset  // last offset of the last batch below the bound
+	dirty  bool          // there is a batch in the dirty part
+	tail   record.Header // the last batch of a group
 	most   int64         // bytes of buffers
 }
 
@@ -144,7 +145,7 @@ func (r *round) build() error {
 			if full = !ok; full {
 				return errStop
 			}
-			r.last = h.LastOffset()
+			r.dirty = true
 			return nil
 		})
 		if err != nil {
@@ -154,14 +155,12 @@ func (r *round) build() error {
 			if r.offsets.End() == r.First {
 				return fmt.Errorf("a map of %d bytes has no room for the keys of the batch at %d", r.offsets.Size(), r.First)
 			}
-			r.filter.Last = kafka.NoOffset // there is more below the bound
 			return nil
 		}
 		if s.Base < r.Bound {
 			r.offsets.Extend(min(s.Next, r.Bound)) // over a gap, too (KAFKA-8764)
 		}
 	}
-	r.filter.Last = r.last
 	return nil
 }
 
@@ -231,10 +230,14 @@ func (r *round) group(from, n int) error {
 		return err
 	}
 	defer out.discard()
+	r.tail = record.Header{}
 	for i := from; i < from+n; i++ {
 		if err := r.filterSegment(&r.Segments[i], out); err != nil {
 			return err
 		}
+	}
+	if err := r.keepTail(out); err != nil {
+		return err
 	}
 	after := r.filter.Stats
 	if n == 1 && before.Rebuilt == after.Rebuilt && before.Emptied == after.Emptied && before.Dropped == after.Dropped {
@@ -254,6 +257,21 @@ func (r *round) group(from, n int) error {
 	return err
 }
 
+// keepTail sees to it that what takes the place of a group ends where the group did.
+func (r *round) keepTail(out *output) error {
+	if r.tail.Length == 0 {
+		return nil // it ends with its last batch, or had none
+	}
+	var kept record.Header
+	if r.out, kept = r.filter.Tail(r.out, &r.tail); len(r.out) == 0 {
+		return nil
+	}
+	if err := out.note(&kept, 0, r.out); err != nil {
+		return err
+	}
+	return r.write(out)
+}
+
 func (r *round) filterSegment(s *Segment, out *output) error {
 	err := r.batches(s, func(h *record.Header, batch []byte) error {
 		before := len(r.out)
@@ -268,7 +286,8 @@ func (r *round) filterSegment(s *Segment, out *output) error {
 		if r.out, kept, err = r.filter.Batch(r.out, h, batch); err != nil {
 			return err
 		}
-		if len(r.out) == before {
+		if r.tail = (record.Header{}); len(r.out) == before {
+			r.tail = *h
 			return nil
 		}
 		return out.note(&kept, int64(before), r.out[before:])

@@ -348,3 +348,35 @@ func TestPace(t *testing.T) {
 	require.ErrorIs(t, err, stop)
 	require.Equal(t, "0.log 4.log", f.names())
 }
+
+// TestEndsWhereItDid: what takes the place of segments ends at the same offset, even if it is empty; not without the rule.
+func TestEndsWhereItDid(t *testing.T) {
+	for _, keep := range []bool{true, false} {
+		f := newFiles(t, 8, [][]byte{data(0, "a=1"), data(1, "a=2", "b=1")}, [][]byte{data(3, "b=2"), data(4, "a=3")}, [][]byte{data(5, "a=4", "b=3")}, [][]byte{data(7, "z=9")})
+		task := f.task()
+		task.Group.SegmentBytes, task.Rules.KeepLogEnd = 200, keep
+		_, _, err := NewWorker(limits).Run(task)
+		require.NoError(t, err)
+		require.Equal(t, []string{"0+1", "1+1"}, f.calls)
+		var ends []kafka.Offset
+		for _, base := range f.bases[:3] {
+			b, err := os.ReadFile(f.path(base, layout.LogSuffix))
+			require.NoError(t, err)
+			for it := record.NewBatches(b); it.Next(); {
+				h := it.Header()
+				ends = append(ends, h.LastOffset())
+			}
+		}
+		want := []kafka.Offset{6}
+		if keep {
+			want = []kafka.Offset{2, 4, 6}
+		}
+		require.Equal(t, want, ends)
+
+		again := f.task()
+		again.Group.SegmentBytes, again.Rules.KeepLogEnd, f.calls = 1, keep, nil
+		_, _, err = NewWorker(limits).Run(again)
+		require.NoError(t, err)
+		require.Empty(t, f.calls, "nothing changes any more")
+	}
+}

@@ -17,7 +17,8 @@
 //	C2  a record goes only if a later one of its key is at or below the bound, or it is a tombstone whose horizon has
 //	    passed, or it has no key, or its transaction was aborted
 //	C3  a tombstone stays for delete.retention.ms after the first round that saw it as the newest of its key
-//	C4  the last batch below the bound stays, even if empty: offsets read there lead to the log end
+//	C4  the last batch of a group of segments stays, even if empty: offsets read there lead on, to the log end at last, and
+//	    the file that takes the place of the group says itself which offsets it stands for
 //	C5  the newest batch of a producer stays, even if empty: its sequence is not forgotten (KAFKA-7385)
 //	C6  a batch that loses nothing is copied byte for byte; one that cannot be read is an error
 //

@@ -38,8 +38,7 @@ type Round struct {
 	Txns              *Txns // nil: no transactional batch is in the map's range
 	NowMs             int64 // wall time
 	DeleteRetentionMs int64
-	Last              kafka.Offset // last offset of the last batch below the bound, C4
-	Newest            []Newest     // by ID, C5
+	Newest            []Newest // by ID, C5
 	Rules             Rules
 }
 
@@ -86,7 +85,8 @@ func (f *Filter) Batch(dst []byte, h *record.Header, batch []byte) (out []byte, 
 	}
 	if emptied.all {
 		f.Stats.Records += int64(h.Count)
-		return f.empty(dst, h, batch)
+		out, kept = f.empty(dst, h)
+		return out, kept, nil
 	}
 	found, err := f.sift(h, batch)
 	if err != nil {
@@ -94,7 +94,8 @@ func (f *Filter) Batch(dst []byte, h *record.Header, batch []byte) (out []byte, 
 	}
 	f.Stats.Kept += int64(found.count)
 	if found.count == 0 {
-		return f.empty(dst, h, batch)
+		out, kept = f.empty(dst, h)
+		return out, kept, nil
 	}
 	f.Stats.Tombstones += int64(found.tombstones)
 	setHorizon := (found.mature || emptied.marker) && h.Attributes&record.HasDeleteHorizon == 0
@@ -204,22 +205,38 @@ func (f *Filter) stays(h *record.Header, r *record.Record) bool {
 	return r.Value != nil || !f.past(h)
 }
 
-// empty leaves the header of a batch whose records are gone, if it must stay (C4, C5), or nothing.
-func (f *Filter) empty(dst []byte, h *record.Header, batch []byte) ([]byte, record.Header, error) {
-	if !(f.Rules.KeepLogEnd && h.LastOffset() == f.Last) && !f.newest(h) {
+// empty leaves the header of a batch whose records are gone, if it is a producer's newest (C5), or nothing.
+func (f *Filter) empty(dst []byte, h *record.Header) ([]byte, record.Header) {
+	if !f.newest(h) {
 		f.Stats.Dropped++
-		return dst, record.Header{}, nil
+		return dst, record.Header{}
 	}
-	f.Stats.Emptied++
-	f.Stats.Written += record.HeaderSize
-	if h.Count == 0 {
-		return append(dst, batch...), *h, nil
+	return f.header(dst, h)
+}
+
+// Tail appends the header of the last batch of a group of segments, of which Batch has left nothing (C4); nothing if the
+// rule is off.
+func (f *Filter) Tail(dst []byte, h *record.Header) ([]byte, record.Header) {
+	if !f.Rules.KeepLogEnd {
+		return dst, record.Header{}
 	}
+	f.Stats.Dropped--
+	return f.header(dst, h)
+}
+
+// header appends a batch without records; one that had none stays as it is.
+func (f *Filter) header(dst []byte, h *record.Header) ([]byte, record.Header) {
 	kept := *h
-	kept.Attributes &^= record.CodecMask | record.HasDeleteHorizon
-	kept.Length, kept.Count, kept.BaseTimestamp = record.HeaderSize-record.LengthPrefix, 0, kafka.NoTimestamp
-	dst, kept = seal(dst, len(dst), kept, nil)
-	return dst, kept, nil
+	kept.Attributes &^= record.CodecMask
+	if h.Count == 0 {
+		f.Stats.Copied++
+	} else {
+		f.Stats.Emptied++
+		kept.Attributes &^= record.HasDeleteHorizon
+		kept.Count, kept.BaseTimestamp = 0, kafka.NoTimestamp
+	}
+	f.Stats.Written += record.HeaderSize
+	return seal(dst, len(dst), kept, nil)
 }
 
 // newest reports the newest batch of a producer that is known: of one that has no data batch, a marker of its epoch.

@@ -80,7 +80,7 @@ func TestHorizonWaitsForItsRound(t *testing.T) {
 	log := join(data(t, 0, "k=1"), data(t, 1, "a=1", "k", "b=1"), data(t, 4, "z=9"))
 	out, f := round(t, log, 0, 4, start, Round{Map: m, Rules: allRules})
 	require.EqualValues(t, 1, f.Map.End())
-	require.Equal(t, "[1..3: 1 a=1 2 k 3 b=1] [4..4: 4 z=9]", show(t, out))
+	require.Equal(t, "[0..0:] [1..3: 1 a=1 2 k 3 b=1] [4..4: 4 z=9]", show(t, out))
 }
 
 // TestKeepsTimes: a batch that gets a horizon keeps the timestamps of its records, and its largest one follows the
