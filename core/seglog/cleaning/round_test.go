@@ -377,6 +377,6 @@ func TestEndsWhereItDid(t *testing.T) {
 		again.Group.SegmentBytes, again.Rules.KeepLogEnd, f.calls = 1, keep, nil
 		_, _, err = NewWorker(limits).Run(again)
 		require.NoError(t, err)
-		require.Empty(t, f.calls, "nothing changes any more")
+		require.Equal(t, keep, len(f.calls) == 0, "nothing changes any more, unless there are empty segments to merge")
 	}
 }
