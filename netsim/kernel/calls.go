@@ -8,8 +8,9 @@ var castagnoli = crc32.MakeTable(crc32.Castagnoli)
 type Call struct {
 	Number int64 // of this process, from 1
 	Name   string
-	File   File // nil where the call has none
-	Len    int  // bytes to read or write
+	File   File   // nil where the call has none
+	Path   string // of a call on a path; of rename both, with a zero byte between them
+	Len    int    // bytes to read or write
 }
 
 // When says at which side of a call a trap strikes.
@@ -80,7 +81,8 @@ func (p *Proc) enter(name string, f File, n int) Call {
 	k := p.k
 	p.calls++
 	k.calls.Add(1)
-	c := Call{Number: p.calls, Name: name, File: f, Len: n}
+	c := Call{Number: p.calls, Name: name, File: f, Path: p.operand, Len: n}
+	p.operand = ""
 	p.call = c
 	if f != nil {
 		p.deferred = nil
@@ -272,6 +274,7 @@ func (p *Proc) Close(fd int) Errno {
 
 // path runs a call on a path.
 func (p *Proc) path(name, path string, do func() (int64, Errno)) (int64, Errno) {
+	p.operand = path
 	c := p.enter(name, nil, 0)
 	v, e := do()
 	p.leave(c, int64(crc32.ChecksumIEEE([]byte(path))), v, e)

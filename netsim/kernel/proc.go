@@ -66,7 +66,8 @@ type Proc struct {
 	seenRound uint64
 	ready     bool // one of subs was, in seenRound
 	calls     int64
-	call      Call // the current or last one
+	call      Call   // the current or last one
+	operand   string // path of the call that begins
 	cost      *Rand
 	entropy   *Rand
 	tear      *Rand

@@ -58,6 +58,10 @@ type ProcSpec struct {
 	Files   map[string][]byte // on the disk from the start, durable
 	Start   time.Duration
 	Sinks   []Sink
+	// Prepare, when set, is shown the disk before anything runs; what it makes there should be durable.
+	Prepare func(*disk.FS) error
+	// Watch, when set, is shown the process at the beginning of each life, and may set traps. Its host's FS is the disk.
+	Watch func(*kernel.Proc)
 }
 
 // Sink is a descriptor whose writes are reported with virtual time and never touch the disk. Its number is in the
@@ -218,6 +222,11 @@ func build(spec Spec) (*world, error) {
 		if err := seedFiles(n.disk, n.spec.Files); err != nil {
 			return nil, err
 		}
+		if n.spec.Prepare != nil {
+			if err := n.spec.Prepare(n.disk); err != nil {
+				return nil, err
+			}
+		}
 	}
 	for _, name := range spec.WaitFor {
 		if w.node(name) == nil {
@@ -297,6 +306,9 @@ func (w *world) start(n *node) {
 	p.Install(3, root)
 	for i, s := range n.spec.Sinks {
 		p.Install(firstSink+i, w.k.NewSink(s.Name))
+	}
+	if n.spec.Watch != nil {
+		n.spec.Watch(p)
 	}
 }
 

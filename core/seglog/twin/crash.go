@@ -95,10 +95,21 @@ func (l *Log) Crashed() Allowed {
 // did it.
 func Between(before, after *Log) Allowed {
 	return Allowed{
-		states: []*Log{before, after},
+		states: append(rolled(before, after), before, after),
 		floor:  min(before.flushed, after.flushed, after.floor),
 		start:  [2]kafka.Offset{min(before.savedStart, after.savedStart), max(before.start, after.start)},
 	}
+}
+
+// rolled is the state in between where a step rolls first and then takes segments away, as retention does.
+func rolled(before, after *Log) []*Log {
+	last := after.segments[len(after.segments)-1]
+	if before.end != after.end || last != after.end || slices.Contains(before.segments, last) {
+		return nil
+	}
+	half := before.Clone()
+	half.segments = append(half.segments, last)
+	return []*Log{half}
 }
 
 // Check is nil when the crash may have left this; an error says what forbids it.
