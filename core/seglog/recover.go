@@ -225,6 +225,7 @@ func (r *recovery) scan() error {
 			r.why = s.corrupt(0, fmt.Sprintf("the segment before it ends at %d", r.next))
 			return r.cutAt(i-1, r.segs[i-1].size())
 		}
+		r.next = s.base // compaction leaves gaps between segments, and empty ones
 		pos, err := r.scanSegment(w, s)
 		if errors.Is(err, ErrCorrupt) {
 			r.why = err

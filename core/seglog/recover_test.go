@@ -341,3 +341,28 @@ func TestSnapshotFiles(t *testing.T) {
 	require.Equal(t, kafka.ProducerEpoch(3), p.Epoch)
 	require.NoError(t, l.Close())
 }
+
+// Kafka's compaction leaves empty segments, and gaps between segments, in place: they are part of the log.
+func TestEmptySegmentsOfACompactedLog(t *testing.T) {
+	dir := newDir(t)
+	require.NoError(t, os.Mkdir(dir, 0o755))
+	writeFile(t, nil, dir, "00000000000000000000.log")
+	writeFile(t, nil, dir, "00000000000000000010.log")
+	writeFile(t, at(batch(3, 20, 100), 15, 0), dir, "00000000000000000012.log")
+	writeFile(t, nil, dir, "00000000000000000020.log")
+	writeFile(t, at(batch(2, 20, 200), 25, 0), dir, "00000000000000000025.log")
+	for _, clean := range []bool{false, true} {
+		set := small()
+		set.CleanupCompact = true
+		l := open(t, copyDir(t, dir), testConfig(set), Start{Clean: clean})
+		require.Equal(t, kafka.Offset(27), l.EndOffset())
+		require.Equal(t, 5, l.Segments())
+		var read []kafka.Offset
+		require.NoError(t, l.Walk(0, 27, func(h *record.Header, _ []byte) error {
+			read = append(read, h.BaseOffset)
+			return nil
+		}))
+		require.Equal(t, []kafka.Offset{15, 25}, read)
+		require.NoError(t, l.Close())
+	}
+}

@@ -14,15 +14,14 @@ import (
 )
 
 type dumpFlags struct {
-	files       string
-	contents    bool
-	deep        bool
-	sanity      bool
-	verify      bool
-	bare        bool
-	maxBytes    int64
-	json        bool
-	diagnostics []string // for the end, as Kafka's tool has them: one block for a file
+	files    string
+	contents bool
+	deep     bool
+	sanity   bool
+	verify   bool
+	bare     bool
+	maxBytes int64
+	json     bool
 }
 
 func dumpCommand() *cobra.Command {

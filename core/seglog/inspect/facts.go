@@ -81,6 +81,10 @@ func readFacts(r *Report, dir string) (d dirFacts, err error) {
 		if i == recoveryPoint {
 			d.checkpoints = true
 		}
+		if len(text) == 0 {
+			r.add(Note, path, NoPos, "it is empty: Kafka makes it so, and writes it later")
+			continue
+		}
 		rows, err := layout.ParseCheckpoints(text)
 		if err != nil {
 			r.add(Damage, path, NoPos, "%v", err)
