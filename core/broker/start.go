@@ -193,8 +193,8 @@ func (b *Broker) limits() serve.Limits {
 		CreationRateMax:     int(cfg.MaxConnectionCreationRate),
 		CopyRegions:         !cfg.Sendfile,
 		IdleMax:             time.Duration(cfg.ConnectionsMaxIdleMs) * time.Millisecond,
-		SendBuffer:          b.socketBuffer("socket.send.buffer.bytes", cfg.SocketSendBufferBytes),
-		ReceiveBuffer:       b.socketBuffer("socket.receive.buffer.bytes", cfg.SocketReceiveBufferBytes),
+		SendBuffer:          int(cfg.SocketSendBufferBytes),
+		ReceiveBuffer:       b.receiveBuffer(cfg.SocketReceiveBufferBytes),
 	}
 	for _, o := range cfg.ConnectionOverrides {
 		for _, address := range b.hosts.addressesOf(o.Host) {
@@ -204,12 +204,18 @@ func (b *Broker) limits() serve.Limits {
 	return l
 }
 
-// socketBuffer is a configured buffer size, or -1 (the system's) when it is given
+// receiveBuffer is the configured size, or -1 (the system's) when it is given
 // nowhere. Kafka's default of 100 KiB switches off the system's own tuning, which
 // costs twice the CPU time for a megabyte received (BenchmarkProduce).
-func (b *Broker) socketBuffer(name string, value int32) int {
+//
+// The send buffer has Kafka's default, for the same reason turned round: what the
+// system's tuning gathers there (megabytes) is sent later, out of the reader's
+// acknowledgements or a pacing timer instead of the sendfile that is under way, and
+// costs up to half of the throughput of a consumer that catches up
+// (BenchmarkFetchCatchUp). A consumer far away may need more: -1 is the system's.
+func (b *Broker) receiveBuffer(value int32) int {
 	for _, d := range b.cfg.DescribeBroker() {
-		if d.Definition.Name == name && d.Source != config.SourceDefault {
+		if d.Definition.Name == "socket.receive.buffer.bytes" && d.Source != config.SourceDefault {
 			return int(value)
 		}
 	}
