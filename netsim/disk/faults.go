@@ -54,6 +54,14 @@ func (fs *FS) fits(pages int64) bool {
 	return !fs.full && (fs.pages+pages)*PageSize <= fs.opt.Capacity && (fs.limit == noLimit || fs.pages+pages <= fs.limit)
 }
 
+// calmPages is the room of a calm disk: more than the writes of one turn of a guest can take.
+const calmPages = 32 << 20 / PageSize
+
+// Calm tells whether writes are taken whole and at once, and will be for the next 256 KiB in pieces of any length.
+func (fs *FS) Calm() bool {
+	return fs.slow == 0 && !fs.stuck && !fs.short && !fs.failWrites && fs.limit == noLimit && fs.fits(calmPages)
+}
+
 // FailReads makes every read of a file fail with EIO, as if nothing of it were in the page cache.
 func (fs *FS) FailReads(on bool) { fs.toggle(&fs.failReads, "disk: reads fail", on) }
 

@@ -106,6 +106,32 @@ func (f *file) write(p *kernel.Proc, src []byte, put func([]byte) (int, kernel.E
 	return 0, f.fs.later(p, f.node, f.fs.slow, func() (int, kernel.Errno) { return put(src) })
 }
 
+// Sure implements [kernel.SureFile].
+func (f *file) Sure() bool {
+	return !f.node.dir && f.flags&kernel.OpenWrite != 0 && f.flags&kernel.OpenSync == 0
+}
+
+// WriteSure implements [kernel.SureFile]. There was room when the disk was last said to be calm, and the guest has made
+// no call since.
+func (f *file) WriteSure(src []byte, off int64) kernel.Errno {
+	at := &off
+	if off < 0 {
+		at = &f.pos
+	}
+	if f.flags&kernel.OpenAppend != 0 {
+		*at = f.node.size
+	}
+	full, limit := f.fs.full, f.fs.limit
+	f.fs.full, f.fs.limit = false, noLimit
+	n, e := f.fs.writeAt(f.node, src, *at)
+	f.fs.full, f.fs.limit = full, limit
+	*at += int64(n)
+	if e == kernel.OK && n < len(src) {
+		return kernel.ENOSPC
+	}
+	return e
+}
+
 // writeThrough is a write and an fsync in one call.
 func (f *file) writeThrough(p *kernel.Proc, src []byte, put func([]byte) (int, kernel.Errno)) (int, kernel.Errno) {
 	n, e := put(src)

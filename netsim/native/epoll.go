@@ -148,6 +148,9 @@ func epollWait(g *guest, a *[6]uint64) (uint64, kernel.Errno) {
 			deadline = -1
 		}
 	}
+	if len(g.ended) > 0 {
+		deadline = 0
+	}
 	asked := g.p.Monotonic()
 	g.p.PollWait(g.subs, deadline)
 	g.PeekCount, g.peeked = 0, 0
@@ -167,10 +170,13 @@ func (g *guest) events(watches, limit int) int {
 	for i := 0; i < watches && n < limit; {
 		w, bits := &g.watched[g.owners[i]>>2], uint32(0)
 		for ; i < watches && &g.watched[g.owners[i]>>2] == w; i++ {
+			m := kernel.Mode(g.owners[i] & 3)
 			if ready, _ := g.subs[i].Ready(); !ready {
+				if m == kernel.Readable {
+					set(&g.Dry, w.fd) // and armed: an event will say when there is something
+				}
 				continue
 			}
-			m := kernel.Mode(g.owners[i] & 3)
 			w.armed &^= m
 			if m == kernel.Readable {
 				unset(&g.Dry, w.fd)
@@ -223,19 +229,22 @@ type parked struct {
 	token int32
 	num   uint64
 	args  [6]uint64
+	as    int32 // the guest waits for: the token, or the ticket of a posted call
 }
 
 // finished reports the calls that have ended. One that gives no bytes is made again here, so that the guest need not.
 func (g *guest) finished(watches int) {
 	left := g.parked[:0]
-	g.DoneCount = 0
+	n := copy(g.Done[:], g.ended)
+	g.ended = append(g.ended[:0], g.ended[n:]...)
+	g.DoneCount = uint32(n)
 	for i, c := range g.parked {
 		if ready, _ := g.subs[watches+i].Ready(); !ready || g.DoneCount == page.SimDoneMax {
 			left = append(left, c)
 			continue
 		}
 		d := &g.Done[g.DoneCount]
-		*d = page.SimDone{Token: c.token}
+		*d = page.SimDone{Token: c.as}
 		if c.num == unix.SYS_FSYNC || c.num == unix.SYS_FDATASYNC {
 			g.p.ResumeWith(c.token)
 			_, e := fsync(g, &c.args)

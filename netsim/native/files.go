@@ -98,7 +98,7 @@ func (g *guest) close(fd int) kernel.Errno {
 	g.unwatch(fd)
 	if uint(fd) < page.SimFDMax {
 		g.Flags[fd] = 0
-		for _, s := range []*page.SimFDSet{&g.Files, &g.Streams, &g.Sinks, &g.Blocking} {
+		for _, s := range []*page.SimFDSet{&g.Files, &g.Streams, &g.Sinks, &g.Blocking, &g.Plain} {
 			unset(s, fd)
 		}
 	}

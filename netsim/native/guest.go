@@ -31,9 +31,11 @@ type guest struct {
 	dirs    []openDir
 	watched []watch // the epoll set, in the order of registration
 	subs    []kernel.Poll
-	owners  []int    // which watched a sub belongs to, and the mode
-	parked  []parked // calls whose ends the guest waits for
-	peeked  int      // bytes shown since the last turn
+	owners  []int          // which watched a sub belongs to, and the mode
+	parked  []parked       // calls whose ends the guest waits for
+	ended   []page.SimDone // posted ones that ended at once
+	calm    calm           // its disk, nil if that never tells
+	peeked  int            // bytes shown since the last turn
 	refused map[uint64]bool
 	epolls  int
 }
@@ -69,6 +71,7 @@ func (g *guest) start(pr *Program, args, env []string) error {
 	}
 	g.running = true
 	g.refused, g.cwd = map[uint64]bool{}, "/"
+	g.calm, _ = g.p.Host.FS.(calm)
 	for _, x := range limits {
 		l := unix.Rlimit{Cur: x.bytes, Max: x.bytes}
 		if err := unix.Prlimit(g.pid, x.what, &l, nil); err != nil {
@@ -132,6 +135,9 @@ func (g *guest) opened(kind *page.SimFDSet, fd int, use uint16, flags uint64) {
 	if flags&unix.O_NONBLOCK == 0 {
 		set(&g.Blocking, fd)
 	}
+	if f, ok := g.p.File(fd).(kernel.SureFile); ok && f.Sure() {
+		set(&g.Plain, fd)
+	}
 }
 
 // firstPid is what getpid answers: a process cannot tell its lives apart by it.
@@ -150,6 +156,10 @@ func startFailure(p *page.SimPage) string {
 	return "it took no page; was it built by another version?"
 }
 
+// calm is a disk that tells whether a write to any of its files that are sure would now be taken whole and at once, and
+// so would all that fit into the page.
+type calm interface{ Calm() bool }
+
 // clock tells the guest what its clocks show.
 func (g *guest) clock() {
 	k := g.p.Kernel()
@@ -161,6 +171,9 @@ func (g *guest) clock() {
 func (g *guest) resume() {
 	g.clock()
 	g.tellRoom()
+	if g.Calm = 0; g.calm != nil && g.calm.Calm() {
+		g.Calm = 1
+	}
 	g.shared.resume()
 }
 

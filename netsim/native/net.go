@@ -79,9 +79,13 @@ func connect(g *guest, a *[6]uint64) (uint64, kernel.Errno) {
 }
 
 func accept(g *guest, a *[6]uint64) (uint64, kernel.Errno) {
-	fd, e := g.p.Accept(fdOf(a[0]))
+	at := fdOf(a[0])
+	fd, e := g.p.Accept(at)
 	if e != kernel.OK {
 		return 0, e
+	}
+	if !g.p.File(at).Ready(kernel.Readable) {
+		g.dry(at)
 	}
 	flags := a[3]
 	if g.Num == unix.SYS_ACCEPT {

@@ -53,7 +53,7 @@ func (g *guest) serve() {
 			if token := g.p.Deferred(); token != 0 {
 				if g.Park != 0 {
 					g.Token = token
-					g.parked = append(g.parked, parked{token, nr, args})
+					g.parked = append(g.parked, parked{token, nr, args, token})
 				} else { // the whole process waits
 					g.p.PollWait(append(g.subs[:0], g.p.PollOn(token, kernel.Readable)), -1)
 					again = token
@@ -217,9 +217,17 @@ func (g *guest) servePosted() {
 
 func (g *guest) makePosted(e *page.SimPosted, data []byte) {
 	switch fd := fdOf(e.Args[0]); e.Num {
-	case unix.SYS_WRITE:
+	case unix.SYS_WRITE, unix.SYS_PWRITE64:
+		if f, ok := g.p.File(fd).(kernel.SureFile); ok && f.Sure() {
+			g.sure(e, fd, data)
+			return
+		} else if ok || e.Num != unix.SYS_WRITE {
+			g.damaged()
+		}
 		n, err := g.p.Write(fd, data)
 		g.wrote(fd, n, len(data), err)
+	case unix.SYS_FSYNC:
+		g.sync(fd, -int32(e.Args[1]))
 	case unix.SYS_READ:
 		if e.Args[1] > uint64(len(g.scratch)) {
 			g.damaged()
@@ -238,6 +246,31 @@ func (g *guest) makePosted(e *page.SimPosted, data []byte) {
 	default:
 		g.damaged()
 	}
+}
+
+// sure makes a posted write to a file. What befell the disk since the guest was told that it is calm strikes the calls
+// that come after: this one had been taken.
+func (g *guest) sure(e *page.SimPosted, fd int, data []byte) {
+	off := int64(-1)
+	if e.Num == unix.SYS_PWRITE64 {
+		if e.Args[2] >= page.SimOffsetMax {
+			g.damaged()
+		}
+		off = int64(e.Args[2])
+	}
+	if err := g.p.WriteSure(fd, data, off); err != kernel.OK {
+		g.p.Fail(fmt.Errorf("native: %s: a posted write of %d bytes to descriptor %d: %w", g.name, len(data), fd, err))
+	}
+}
+
+// sync makes a posted fsync, whose goroutine waits for the ticket.
+func (g *guest) sync(fd int, ticket int32) {
+	err := g.p.Sync(fd)
+	if token := g.p.Deferred(); err == kernel.EAGAIN && token != 0 {
+		g.parked = append(g.parked, parked{token, unix.SYS_FSYNC, [6]uint64{uint64(fd)}, ticket})
+		return
+	}
+	g.ended = append(g.ended, page.SimDone{Token: ticket, Known: 1, Errno: uint64(err)})
 }
 
 // failing is a connection that remembers an error until a call has taken it.

@@ -9,7 +9,7 @@ package page
 // Magic begins every page; Version grows whenever the meaning of a field changes.
 const (
 	SimMagic   = 0x54524c4f4750414e
-	SimVersion = 1
+	SimVersion = 2
 )
 
 // Sizes in bytes. The header is followed by the buffer that operands and results pass through (a transfer of more is
@@ -37,6 +37,8 @@ const (
 	SimFilterMax = 256
 	SimDoneMax   = 64
 	SimPeekMax   = 32
+
+	SimOffsetMax = 1 << 33 // a posted write begins below
 )
 
 // SimPage is the header. All of it belongs to the side that Turn names.
@@ -72,8 +74,9 @@ type SimPage struct {
 	Done      [SimDoneMax]SimDone // calls that have ended
 
 	// Posted calls: those whose answer the guest knows (close, epoll_ctl, writing to a standard stream or a sink, or to a
-	// socket that has room, reading what it was shown). They stand behind the buffer, each a SimPosted with its operand, and are made before the
-	// next call.
+	// socket that has room, or to a file of a calm disk, reading what it was shown), and fsync, whose goroutine waits for
+	// the end in any case. They stand behind the buffer, each a SimPosted with its operand, and are made before the next
+	// call.
 	Posted uint32 // bytes
 
 	// What the guest knows of its descriptors without asking.
@@ -81,7 +84,10 @@ type SimPage struct {
 	Streams  SimFDSet // sockets, pipes, standard input
 	Sinks    SimFDSet // written to without an answer
 	Blocking SimFDSet // without O_NONBLOCK
-	Dry      SimFDSet // nothing to read until an event says so; only watched streams
+	Dry      SimFDSet // nothing to read or accept until an event says so
+	Plain    SimFDSet // of Files, those whose writes succeed at once while Calm is 1
+	Calm     uint32   // 1: the disk has no fault and much room
+	_        uint32
 
 	// Flags are what F_GETFL answers, but for O_NONBLOCK, and SimSocket.
 	Flags [SimFDMax]uint16
@@ -108,7 +114,7 @@ type SimPage struct {
 // SimDone is the end of a call that somebody waits for. Known tells that its result is here; otherwise the call is to be
 // repeated.
 type SimDone struct {
-	Token int32
+	Token int32 // negative: of a posted call, as the guest numbered it
 	Known uint32
 	Errno uint64
 }
