@@ -24,7 +24,8 @@ type DirConfig struct {
 	Node          kafka.NodeID // for events only
 	Rules         Rules
 	ProducerRules producers.Rules
-	Emit          func(event.Event) // see Config.Emit
+	Emit          func(event.Event)                           // see Config.Emit
+	Recovering    func(tp kafka.TopicPartition, segments int) // see Config.Recovering; from the goroutine that opens the log
 }
 
 // Dir is one entry of log.dirs: the logs in it, the clean-shutdown marker, the checkpoints. All methods may be called
@@ -53,12 +54,13 @@ type known struct {
 }
 
 // checkpointFiles are Kafka's offset checkpoints; the order is that of known.offsets.
-var checkpointFiles = [...]string{layout.HWFile, layout.RecoveryPointFile, layout.LogStartFile}
+var checkpointFiles = [...]string{layout.HWFile, layout.RecoveryPointFile, layout.LogStartFile, layout.CleanerFile}
 
 const (
 	knownHW = iota
 	knownRecoveryPoint
 	knownLogStart
+	knownCleanedTo
 )
 
 // OpenDir opens the log directory at path, making it (and what is above it) if it does not exist. The clean-shutdown
@@ -211,15 +213,19 @@ func (d *Dir) OpenLog(tp kafka.TopicPartition, id kafka.TopicID, settings config
 	if err := d.freshen(path); err != nil {
 		return nil, err
 	}
+	var recovering func(int)
+	if d.cfg.Recovering != nil {
+		recovering = func(segments int) { d.cfg.Recovering(tp, segments) }
+	}
 	d.mu.Lock()
 	k := *d.knownOf(tp)
 	d.mu.Unlock()
 	l, err := Open(path, Config{
 		Node: d.cfg.Node, Partition: tp, TopicID: id, Settings: settings, Rules: d.cfg.Rules, ProducerRules: d.cfg.ProducerRules,
-		Emit: d.cfg.Emit, SaveRecoveryPoint: func(kafka.Offset) error { return d.Checkpoint() },
+		Emit: d.cfg.Emit, SaveRecoveryPoint: func(kafka.Offset) error { return d.Checkpoint() }, Recovering: recovering,
 	}, Start{
 		Clean: d.clean, RecoveryPoint: max(k.offsets[knownRecoveryPoint], 0), LogStart: max(k.offsets[knownLogStart], 0),
-		HighWatermark: max(k.offsets[knownHW], 0),
+		HighWatermark: max(k.offsets[knownHW], 0), CleanedTo: k.offsets[knownCleanedTo],
 	})
 	if err != nil {
 		return nil, err
@@ -272,7 +278,7 @@ func (d *Dir) search(tp kafka.TopicPartition) (int, bool) {
 func (d *Dir) knownOf(tp kafka.TopicPartition) *known {
 	i, ok := slices.BinarySearchFunc(d.known, tp, func(k known, tp kafka.TopicPartition) int { return k.tp.Compare(tp) })
 	if !ok {
-		d.known = slices.Insert(d.known, i, known{tp: tp, offsets: [len(checkpointFiles)]kafka.Offset{-1, -1, -1}})
+		d.known = slices.Insert(d.known, i, known{tp: tp, offsets: [len(checkpointFiles)]kafka.Offset{-1, -1, -1, -1}})
 	}
 	return &d.known[i]
 }
@@ -354,14 +360,14 @@ func (d *Dir) RemoveDeleted() error {
 	return nil
 }
 
-// Checkpoint writes the files replication-offset-checkpoint (HW), recovery-point-offset-checkpoint and
-// log-start-offset-checkpoint, durably; a file whose content did not change is left alone.
+// Checkpoint writes the files replication-offset-checkpoint (HW), recovery-point-offset-checkpoint,
+// log-start-offset-checkpoint and cleaner-offset-checkpoint, durably; a file whose content did not change is left alone.
 func (d *Dir) Checkpoint() error {
 	d.saveMu.Lock()
 	defer d.saveMu.Unlock()
 	d.mu.Lock()
 	for _, l := range d.logs {
-		d.knownOf(l.cfg.Partition).offsets = [...]kafka.Offset{l.HighWatermark(), l.FlushedTo(), l.StartOffset()}
+		d.knownOf(l.cfg.Partition).offsets = [...]kafka.Offset{l.HighWatermark(), l.FlushedTo(), l.StartOffset(), l.CleanedTo()}
 	}
 	known := slices.Clone(d.known)
 	stale := d.stale

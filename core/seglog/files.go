@@ -59,12 +59,8 @@ type listing struct {
 	snapshots []kafka.Offset
 }
 
-// listFiles lists a partition's directory and tidies it: leftovers of deletions and of unfinished writes go, and a
-// replacement of segments that was cut off is finished or undone.
+// listFiles lists a partition's directory and tidies it: leftovers of deletions and of unfinished writes go.
 func listFiles(dir string) (listing, error) {
-	if err := finishSwaps(dir); err != nil {
-		return listing{}, err
-	}
 	entries, err := os.ReadDir(dir)
 	if err != nil {
 		return listing{}, err
@@ -86,76 +82,6 @@ func listFiles(dir string) (listing, error) {
 	slices.Sort(l.logs)
 	slices.Sort(l.snapshots)
 	return l, nil
-}
-
-// finishSwaps deals with a replacement of segments that a crash cut off (KAFKA-12520): new segments are written as
-// .cleaned, all renamed to .swap, the old ones removed, .swap removed from the names. While a .cleaned is there the old
-// set counts, afterwards the new one.
-func finishSwaps(dir string) error {
-	entries, err := os.ReadDir(dir)
-	if err != nil {
-		return err
-	}
-	var swaps []string
-	minCleaned := kafka.Offset(1<<63 - 1)
-	for _, e := range entries {
-		base, _, ok := layout.ParseFileName(e.Name())
-		if ok && strings.HasSuffix(e.Name(), layout.CleanedSuffix) {
-			minCleaned = min(minCleaned, base)
-			if err := os.Remove(filepath.Join(dir, e.Name())); err != nil {
-				return err
-			}
-		} else if ok && strings.HasSuffix(e.Name(), layout.SwapSuffix) {
-			swaps = append(swaps, e.Name())
-		}
-	}
-	for _, name := range swaps {
-		if base, suffix, _ := layout.ParseFileName(name); base < minCleaned && suffix == layout.LogSuffix+layout.SwapSuffix {
-			if err := removeReplaced(dir, base, entries); err != nil {
-				return err
-			}
-		}
-	}
-	for _, name := range swaps {
-		path := filepath.Join(dir, name)
-		if base, _, _ := layout.ParseFileName(name); base >= minCleaned {
-			err = os.Remove(path)
-		} else {
-			err = os.Rename(path, strings.TrimSuffix(path, layout.SwapSuffix))
-		}
-		if err != nil {
-			return err
-		}
-	}
-	return nil
-}
-
-// removeReplaced removes the segments whose offsets a .log.swap covers.
-func removeReplaced(dir string, base kafka.Offset, entries []fs.DirEntry) error {
-	f, err := os.Open(filepath.Join(dir, layout.FileName(base, layout.LogSuffix+layout.SwapSuffix)))
-	if err != nil {
-		return err
-	}
-	info, err := f.Stat()
-	if err != nil {
-		f.Close()
-		return err
-	}
-	s := newSegment(dir, base, base, info.Size(), f, nil)
-	defer s.release()
-	if err := s.findEnd(layout.DefaultIndexInterval); err != nil {
-		return err
-	}
-	for _, e := range entries {
-		at, suffix, ok := layout.ParseFileName(e.Name())
-		if ok && (suffix == layout.LogSuffix || suffix == layout.IndexSuffix || suffix == layout.TimeIndexSuffix || suffix == layout.TxnIndexSuffix) &&
-			at >= base && (at < s.next() || at == base) {
-			if err := os.Remove(filepath.Join(dir, e.Name())); err != nil {
-				return err
-			}
-		}
-	}
-	return nil
 }
 
 // removeSnapshots removes the snapshots that belong to no segment, except the newest at or below end, and all above end.

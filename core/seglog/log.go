@@ -33,6 +33,8 @@ type Config struct {
 	// SaveRecoveryPoint is called before a truncation cuts the file, so that no checkpoint claims more than the file will
 	// hold. nil: nobody keeps one. Dir sets it.
 	SaveRecoveryPoint func(kafka.Offset) error
+	// Recovering is told how many segments a recovery has to read yet, before each of them and at the end. nil: nobody asks.
+	Recovering func(segments int)
 }
 
 // Start is what the log directory knew of a log before it was opened.
@@ -43,6 +45,7 @@ type Start struct {
 	RecoveryPoint kafka.Offset // 0 when unknown
 	LogStart      kafka.Offset // 0 when unknown
 	HighWatermark kafka.Offset // 0 when unknown
+	CleanedTo     kafka.Offset // -1 when unknown
 }
 
 // Log is one partition's log. All methods may be called from any goroutine.
@@ -60,6 +63,7 @@ type Log struct {
 	hw       atomic.Int64
 	dirDirty atomic.Bool // a file was created since the directory was fsynced
 	closed   atomic.Bool
+	closing  atomic.Bool
 	failed   atomic.Pointer[error]
 
 	// appendMu is the append lock: appends, rolls, truncations, changes of the list of segments.
@@ -69,6 +73,10 @@ type Log struct {
 
 	epochMu sync.Mutex // epochs; held for memory only, except by the appender that saves the file
 	epochs  *epochs.Cache
+
+	// cleanMu is held by a compaction, and taken before the append lock.
+	cleanMu   sync.Mutex
+	cleanedTo atomic.Int64 // first dirty offset, or -1
 
 	flush      flusher
 	background sync.WaitGroup
@@ -235,6 +243,9 @@ func (l *Log) saveEpochs() error {
 // Close flushes everything, writes indexes and the producer snapshot, and closes the files once no slice is open. Later
 // calls fail with ErrClosed. An error (or a log that failed before) means that the directory must not be marked clean.
 func (l *Log) Close() error {
+	l.closing.Store(true) // a compaction ends soon
+	l.cleanMu.Lock()
+	defer l.cleanMu.Unlock()
 	l.appendMu.Lock()
 	defer l.appendMu.Unlock()
 	if l.closed.Load() {

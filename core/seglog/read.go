@@ -30,8 +30,11 @@ func lookAgain[T any](l *Log, look func() (T, error)) (T, error) {
 		if !errors.Is(err, errGone) {
 			return found, err
 		}
-		if l.closed.Load() {
-			return found, ErrClosed
+		l.appendMu.Lock() // whoever replaces segments holds it until the new list is there
+		err = l.usable()
+		l.appendMu.Unlock()
+		if err != nil {
+			return found, err
 		}
 	}
 }

@@ -28,6 +28,7 @@ func Open(dir string, cfg Config, start Start) (*Log, error) {
 	l := &Log{cfg: cfg, dir: dir, topicID: cfg.TopicID, epochs: &epochs.Cache{}, producers: producers.New(cfg.ProducerRules)}
 	l.flush.done = sync.NewCond(&l.flush.mu)
 	l.SetSettings(cfg.Settings)
+	l.cleanedTo.Store(start.CleanedTo)
 	r := &recovery{l: l, start: start}
 	if err := r.run(); err != nil {
 		for _, s := range r.segs {
@@ -60,6 +61,9 @@ type recovery struct {
 func (r *recovery) run() error {
 	var err error
 	if r.fresh, err = r.l.prepareDir(); err != nil {
+		return err
+	}
+	if err = finishSwaps(r.l.dir, r.l.cfg.Rules); err != nil {
 		return err
 	}
 	if r.files, err = listFiles(r.l.dir); err != nil {

@@ -15,11 +15,20 @@ type Rules struct {
 	MarkerRemovedAtStart bool
 	// FsyncDirectory is seglog.fsync-directory.
 	FsyncDirectory bool
+	// CompactBelowHW is seglog.compact-below-hw.
+	CompactBelowHW bool
+	// CompactKeepsLogEnd is seglog.compact-keeps-log-end.
+	CompactKeepsLogEnd bool
+	// CompactDeleteHorizon is seglog.compact-delete-horizon.
+	CompactDeleteHorizon bool
+	// SwapBeforeDelete is seglog.swap-before-delete.
+	SwapBeforeDelete bool
 }
 
 // AllRules has every mechanism on.
 func AllRules() Rules {
-	return Rules{RecoverChecksCRC: true, RecoverCutsTornTail: true, MarkerRemovedAtStart: true, FsyncDirectory: true}
+	return Rules{RecoverChecksCRC: true, RecoverCutsTornTail: true, MarkerRemovedAtStart: true, FsyncDirectory: true,
+		CompactBelowHW: true, CompactKeepsLogEnd: true, CompactDeleteHorizon: true, SwapBeforeDelete: true}
 }
 
 // durability is what the replacement of a file waits for.
@@ -38,6 +47,14 @@ func (r *Rules) Off(name string) bool {
 		r.MarkerRemovedAtStart = false
 	case "fsync-directory":
 		r.FsyncDirectory = false
+	case "compact-below-hw":
+		r.CompactBelowHW = false
+	case "compact-keeps-log-end":
+		r.CompactKeepsLogEnd = false
+	case "compact-delete-horizon":
+		r.CompactDeleteHorizon = false
+	case "swap-before-delete":
+		r.SwapBeforeDelete = false
 	default:
 		return false
 	}
@@ -61,4 +78,20 @@ var RuleDocs = []config.RuleDoc{{
 	Room: "seglog", Name: "fsync-directory",
 	Doc:    "the directory is fsynced after a segment or checkpoint was created or renamed in it, before its contents count as flushed",
 	Source: "KAFKA-3968",
+}, {
+	Room: "seglog", Name: "compact-below-hw",
+	Doc:    "compaction ends at the segment that holds the smallest of HW, last stable offset and active base, and replaces durable segments only, so that no committed value goes for one that may be lost",
+	Source: "KAFKA-13194, L09",
+}, {
+	Room: "seglog", Name: "compact-keeps-log-end",
+	Doc:    "what takes the place of segments keeps their last batch, without records if need be, so that reading leads to the log end and no offset is given twice",
+	Source: "KAFKA-7385, L13",
+}, {
+	Room: "seglog", Name: "compact-delete-horizon",
+	Doc:    "a tombstone stays for delete.retention.ms after the first compaction that saw it as the newest of its key",
+	Source: "KIP-534, KAFKA-8522, L12",
+}, {
+	Room: "seglog", Name: "swap-before-delete",
+	Doc:    "compacted segments are complete and durable under the suffix .swap before those that they replace are deleted",
+	Source: "KAFKA-12520, L08",
 }}

@@ -32,6 +32,7 @@ type segment struct {
 
 	offsets column[layout.OffsetEntry]
 	times   column[layout.TimeEntry]
+	gone    atomic.Bool // another segment has its name: files may be read no more by name
 	loaded  atomic.Bool // the columns are complete; a sealed segment loads them when they are needed
 	loadMu  sync.Mutex
 	cache   *indexCache
@@ -231,6 +232,9 @@ func (s *segment) loadIndexes() (bool, error) {
 	}
 	defer s.release()
 	offsets, times, ok, err := s.readIndexFiles()
+	if s.gone.Load() {
+		return false, errGone
+	}
 	if err != nil {
 		return false, err
 	}

@@ -84,6 +84,7 @@ func (l *Log) truncate(to kafka.Offset) error {
 
 // lowerRecoveryPoint makes sure that nobody trusts what is about to be cut and written anew.
 func (l *Log) lowerRecoveryPoint(to kafka.Offset) error {
+	l.cleanedTo.Store(min(l.cleanedTo.Load(), to))
 	if to >= l.flush.to.Load() {
 		return nil
 	}
@@ -393,7 +394,15 @@ func (l *Log) deleteFirst(s *segment) bool {
 func (l *Log) markDeleted(s *segment) error {
 	s.cache.remove(s)
 	s.release()
-	for _, suffix := range segmentSuffixes {
+	if err := l.setAside(s, segmentSuffixes); err != nil {
+		return err
+	}
+	return syncDir(l.dir, l.cfg.Rules)
+}
+
+// setAside renames files of a segment to .deleted, which RemoveDeleted removes.
+func (l *Log) setAside(s *segment, suffixes []string) error {
+	for _, suffix := range suffixes {
 		from, to := s.path(suffix), s.path(suffix+layout.DeletedSuffix)
 		err := os.Rename(from, to)
 		if errors.Is(err, fs.ErrNotExist) {
@@ -406,7 +415,7 @@ func (l *Log) markDeleted(s *segment) error {
 		l.deleted = append(l.deleted, to)
 		l.deletedMu.Unlock()
 	}
-	return syncDir(l.dir, l.cfg.Rules)
+	return nil
 }
 
 // RemoveDeleted removes the files of deleted segments. Slices that are open stay readable.

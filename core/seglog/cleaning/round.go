@@ -22,9 +22,9 @@ type Limits struct {
 	MapBytes    int64   // log.cleaner.dedupe.buffer.size, of one worker
 	MapLoad     float64 // log.cleaner.io.buffer.load.factor
 	BufferBytes int     // of each of the two buffers
-	// Pace is called with the bytes that were read or written, after each piece. It may wait; an error ends the round.
-	// nil: nobody does.
-	Pace func(bytes int) error
+	// Pace is called with the bytes that were read or written, after each piece. It may wait, and should look at stopped
+	// then; an error ends the round. nil: nobody waits.
+	Pace func(bytes int, stopped func() error) error
 }
 
 // Task is a log that is to be cleaned.
@@ -44,6 +44,8 @@ type Task struct {
 	// Replace is called for each group of segments whose replacement is durable under its .cleaned names, in order. An
 	// error ends the round. What it does with the files is its own affair.
 	Replace func(Replacement) error
+	// Stopped is an error when the round is to end soon; it is asked with each piece.
+	Stopped func() error
 }
 
 // Replacement is the files that take the place of segments.
@@ -153,7 +155,7 @@ func (r *round) build() error {
 		}
 		if full {
 			if r.offsets.End() == r.First {
-				return fmt.Errorf("a map of %d bytes has no room for the keys of the batch at %d", r.offsets.Size(), r.First)
+				return fmt.Errorf("%w: a map of %d bytes has no room for the keys of the batch at %d", compact.ErrNoRoom, r.offsets.Size(), r.First)
 			}
 			return nil
 		}
@@ -312,10 +314,10 @@ func (r *round) write(out *output) error {
 }
 
 func (r *round) pace(n int) error {
-	if r.limits.Pace == nil || n == 0 {
-		return nil
+	if err := r.Stopped(); err != nil || r.limits.Pace == nil || n == 0 {
+		return err
 	}
-	return r.limits.Pace(n)
+	return r.limits.Pace(n, r.Stopped)
 }
 
 // shrink gives back what a large batch needed.

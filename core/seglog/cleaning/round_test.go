@@ -56,7 +56,7 @@ func (f *files) task() *Task {
 	t := &Task{
 		Dir: f.dir, First: 0, Bound: f.bases[len(f.bases)-1], HW: f.next, NowMs: 1_700_000_000_000, DeleteRetentionMs: day,
 		Group: compact.Limits{SegmentBytes: 1 << 30, IndexBytes: 10 << 20}, IndexInterval: 4096,
-		Rules: compact.Rules{KeepLogEnd: true, DeleteHorizon: true},
+		Rules: compact.Rules{KeepLogEnd: true, DeleteHorizon: true}, Stopped: func() error { return nil },
 	}
 	for i, base := range f.bases {
 		info, err := os.Stat(f.path(base, layout.LogSuffix))
@@ -338,11 +338,11 @@ func TestPace(t *testing.T) {
 	f := newFiles(t, 5, [][]byte{data(0, "a=1"), data(1, "a=2")}, [][]byte{data(4, "z=9")})
 	paced := limits
 	total, stop := 0, errors.New("stop it")
-	paced.Pace = func(n int) error { total += n; return nil }
+	paced.Pace = func(n int, _ func() error) error { total += n; return nil }
 	_, stats, err := NewWorker(paced).Run(f.task())
 	require.NoError(t, err)
 	require.EqualValues(t, stats.Indexed+stats.Read+stats.Written, total)
-	paced.Pace = func(int) error { return stop }
+	paced.Pace = func(int, func() error) error { return stop }
 	f = newFiles(t, 5, [][]byte{data(0, "a=1"), data(1, "a=2")}, [][]byte{data(4, "z=9")})
 	_, _, err = NewWorker(paced).Run(f.task())
 	require.ErrorIs(t, err, stop)

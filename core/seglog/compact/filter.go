@@ -15,6 +15,9 @@ import (
 // ErrUnreadable: a batch of the log is damaged. Its log cannot be cleaned.
 var ErrUnreadable = errors.New("compact: unreadable batch")
 
+// ErrNoRoom: the map cannot take the keys of one batch.
+var ErrNoRoom = errors.New("compact: log.cleaner.dedupe.buffer.size is too small")
+
 // contentMax bounds what the records of one compressed batch may be uncompressed, in bytes: no batch that a broker takes
 // comes near.
 const contentMax = 1 << 30

@@ -38,7 +38,7 @@ func NewMap(size int64, load float64, keys int64) (*Map, error) {
 	}
 	m := &Map{max: min(int(float64(n)*load), int(n)-1)}
 	if m.max < 1 {
-		return nil, fmt.Errorf("compact: a map of %d bytes filled to %v has no room for one key", size, load)
+		return nil, fmt.Errorf("%w: a map of %d bytes filled to %v has no room for one key", ErrNoRoom, size, load)
 	}
 	m.slots = make([]slot, n)
 	return m, nil
