@@ -231,13 +231,12 @@ func (b *browser) shot(name string) {
 	if shots == "" {
 		return
 	}
-	var picture struct{ Data []byte }
 	var out struct{ Data string }
 	b.into(b.call("Page.captureScreenshot", map[string]any{"format": "png"}), &out)
-	text, err := base64.StdEncoding.DecodeString(out.Data)
+	picture, err := base64.StdEncoding.DecodeString(out.Data)
 	require.NoError(b.t, err)
-	picture.Data = text
-	require.NoError(b.t, os.WriteFile(filepath.Join(shots, name+".png"), picture.Data, 0o644))
+	require.NoError(b.t, os.MkdirAll(shots, 0o755))
+	require.NoError(b.t, os.WriteFile(filepath.Join(shots, name+".png"), picture, 0o644))
 }
 
 // quiet demands that the page complained of nothing and asked for nothing but itself.
