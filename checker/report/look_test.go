@@ -167,6 +167,24 @@ func TestWidths(t *testing.T) {
 	b.shot("small-narrow")
 }
 
+// What stands left of the timeline has room there.
+func TestGutter(t *testing.T) {
+	b := startBrowser(t)
+	const widest = "(() => { const c = document.createElement('canvas').getContext('2d'); c.font = '12px system-ui, \"DejaVu Sans\", sans-serif';" +
+		" return Math.ceil(Math.max(...['100 ms', ...report.model.data.procs.map(p => p.name)].map(t => c.measureText(t).width))) })()"
+	for _, name := range []string{"c1", "producer-14"} {
+		in := small(t)
+		for i := range in.History {
+			if in.History[i].Proc == "c1" {
+				in.History[i].Proc = name
+			}
+		}
+		b.open(written(t, in), 1000, 900)
+		require.LessOrEqual(t, b.number(widest)+8, b.number("report.timeline.gutter"), name)
+		b.shot("gutter-" + name)
+	}
+}
+
 const elementsMax = 1_200
 
 // Ten thousand operations cost no more elements than ten: they are drawn, not listed.

@@ -2,7 +2,9 @@
 const timeline = (() => {
   const canvas = document.getElementById('lanes'), charts = document.getElementById('charts');
   const { data } = model;
-  const gutter = 46, axis = 20, overview = 26, flags = 22, row = 9;
+  // Room for names of processes and for what stands beside the charts; a name that is longer is drawn narrower.
+  const gutter = Math.max(54, Math.min(120, Math.max(0, ...data.procs.map(p => p.name.length)) * 8 + 14));
+  const axis = 20, overview = 26, flags = 22, row = 9;
   let width = 0, lanes = [];
 
   const top0 = overview + axis + flags;
@@ -83,7 +85,7 @@ const timeline = (() => {
       const { y, h } = lanes[i];
       c.fillStyle = colours('ink');
       c.textAlign = 'right';
-      c.fillText(p.name, gutter - 8, y + h / 2);
+      c.fillText(p.name, gutter - 8, y + h / 2, gutter - 10);
       c.fillStyle = colours('line');
       c.fillRect(gutter, y + h + 1, inner(), 1);
       if (p.kind !== 'broker') return;
@@ -277,5 +279,5 @@ const timeline = (() => {
     return [model.seconds(t, 4), ...near.slice(0, 3), ...bands.slice(0, 3)].join(' · ');
   }
 
-  return { draw, at, time, x, describe, canvas, overview, small: px => (px - gutter) / inner() * data.end, laneOf: i => lanes[i] };
+  return { draw, at, time, x, describe, canvas, overview, gutter, small: px => (px - gutter) / inner() * data.end, laneOf: i => lanes[i] };
 })();
