@@ -14,6 +14,7 @@ import (
 	"os/exec"
 	"path/filepath"
 	"sync"
+	"syscall"
 	"testing"
 
 	"github.com/stretchr/testify/require"
@@ -96,7 +97,7 @@ func (b *Broker) log() string { return filepath.Join(b.Dir, "broker.log") }
 // Restart starts the process again after a Kill and returns when it serves clients.
 func (b *Broker) Restart() {
 	args := []string{"broker", "--json", "--override", "node.id=1", "--override", "listeners=PLAINTEXT://" + b.Addr,
-		"--override", "log.dirs=" + filepath.Join(b.Dir, "data"), "--override", "num.partitions=4"}
+		"--override", "log.dirs=" + b.Data(), "--override", "num.partitions=4"}
 	for _, o := range b.args {
 		args = append(args, "--override", o)
 	}
@@ -113,6 +114,22 @@ func (b *Broker) Restart() {
 	require.NoError(b.t, err, "the broker did not start: %s", tail(b.log()))
 	require.NoError(b.t, json.Unmarshal(line, &up))
 	go io.Copy(io.Discard, out)
+}
+
+// Data is its log directory.
+func (b *Broker) Data() string { return filepath.Join(b.Dir, "data") }
+
+// Stop lets it stop cleanly.
+func (b *Broker) Stop() {
+	require.NoError(b.t, b.cmd.Process.Signal(syscall.SIGTERM))
+	require.NoError(b.t, b.cmd.Wait(), "the broker did not stop cleanly: %s", tail(b.log()))
+}
+
+// Trialog is the program, for its other commands.
+func Trialog(t *testing.T, args ...string) *exec.Cmd {
+	bin, err := trialog()
+	require.NoError(t, err)
+	return exec.Command(bin, args...)
 }
 
 // Kill is kill -9.

@@ -26,8 +26,8 @@ func TestToolsSayTheSame(t *testing.T) {
 	require.NoError(t, err)
 	classpath := driver.JavaClasspath(harness.Root)
 	b := harness.Start(t)
-	addr, dir := harness.StartKafka(t, classpath, log4j)
-	kafka := place{name: "Kafka", addr: addr, dir: dir}
+	k := harness.StartKafka(t, classpath, log4j)
+	kafka := place{name: "Kafka", addr: k.Addr, dir: k.Dir}
 	trialog := place{name: "Trialog", addr: b.Addr, dir: b.Dir}
 	r := startRunner(t, classpath, log4j)
 	commands, err := readCommands(t.TempDir())
