@@ -8,7 +8,7 @@ ENGINE ?= auto
 # Packages whose transcripts and golden files `make rewrite` regenerates.
 GOLDEN = $(sort $(dir $(shell grep -rlE --include='*_test.go' 'flag.Bool."rewrite"|transcript[.]Run' core netsim checker cmd)))
 
-.PHONY: help build trial trial-wasm test test-clients test-report race hostile repeat bench lint generate rewrite ci
+.PHONY: help build trial trial-wasm test test-clients test-report race hostile repeat bench lint generate rewrite ci crash-sweep crash-sweep-ci sweep-guest
 
 help: ## list the targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "%-13s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -33,6 +33,19 @@ trial-wasm: build ## the same on the portable engine, with a tenth of the seeds 
 test: build ## every test of the module
 	$(GO) test ./...
 	$(GO) test -tags guest,noasm ./core/codec
+
+sweep-guest: build
+	@$(GO) run ./netsim/guest/guestbuild -o bin/sweep.wasm ./checker/sweep/subject
+	@rm -f bin/sweep.guest; $(GO) run ./netsim/guest/guestbuild -engine native -o bin/sweep.guest ./checker/sweep/subject || \
+		echo "no bin/sweep.guest: the engine of the simulated OS will be wasm"
+
+crash-sweep: sweep-guest ## crash the storage engine at every write, with every loss; then with each safety rule off
+	bin/trialog sweep --engine $(ENGINE)
+	bin/trialog sweep --engine $(ENGINE) --mutants
+
+crash-sweep-ci: sweep-guest ## a short form of it
+	bin/trialog sweep --engine $(ENGINE) --short
+	bin/trialog sweep --engine $(ENGINE) --short --mutants --show 0
 
 test-clients: build ## foreign Kafka clients and Kafka's tools against the real process (a module of their own)
 	experiments/clients/setup
