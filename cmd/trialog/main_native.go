@@ -8,12 +8,13 @@ import (
 	"trialog/cmd/trialog/benchcmd"
 	"trialog/cmd/trialog/cli"
 	"trialog/cmd/trialog/courtcmd"
+	"trialog/cmd/trialog/explorecmd"
 	"trialog/cmd/trialog/logcmd"
 	"trialog/cmd/trialog/topiccmd"
 )
 
 // commands makes the sub-commands; each file appends its own.
-var commands = []func() *cobra.Command{brokerCommand, clientCommand, versionCommand, topiccmd.Command, benchcmd.Command, logcmd.Command}
+var commands = []func() *cobra.Command{brokerCommand, clientCommand, versionCommand, topiccmd.Command, benchcmd.Command, logcmd.Command, explorecmd.Command}
 
 // execute does what the arguments say.
 func execute(args []string) error {
