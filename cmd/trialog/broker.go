@@ -99,7 +99,12 @@ func (o *brokerOptions) serve(stdout, stderr io.Writer, cfg *config.Broker, stop
 	} else {
 		fmt.Fprintf(stdout, "broker %d listening on %s\n", cfg.NodeID, b.Addr())
 	}
-	log.Info("stopping", "why", <-stop)
+	select {
+	case why := <-stop:
+		log.Info("stopping", "why", why)
+	case err := <-b.Failed():
+		return cli.Exit(cli.Failed, err) // at once: see Failed
+	}
 	ctx, cancel := context.WithTimeout(context.Background(), stopTimeout)
 	defer cancel()
 	stopped := make(chan error, 1)

@@ -44,7 +44,7 @@ func (b *Broker) applied(records []meta.Record, image *meta.Image) {
 		if t == nil || slices.Contains(changed[:i], id) {
 			continue
 		}
-		for _, kind := range byKind(b.openTopic(t, true)) {
+		for _, kind := range byKind(b.openTopic(t, true, true)) {
 			b.log.Error("a topic could not be opened", "topic", t.Name, "err", seglog.Several(kind))
 		}
 	}
@@ -80,9 +80,13 @@ func (b *Broker) reconfigure(image *meta.Image) {
 // openTopic opens the partitions of a topic that this broker holds and has not
 // open, passes on settings, and takes up new leader epochs. One that fails does
 // not keep the others from being served; the errors are those of the failed.
-func (b *Broker) openTopic(t *meta.TopicImage, lead bool) (failed []error) {
+// Those whose directory failed are offline. What was not known before is new if
+// later says that everything of an earlier process is open.
+func (b *Broker) openTopic(t *meta.TopicImage, lead, later bool) (failed []error) {
 	old := b.table.TopicByID(t.ID)
-	topic := &partition.Topic{Name: t.Name, ID: t.ID, Partitions: make([]*partition.Partition, len(t.Partitions))}
+	topic := &partition.Topic{
+		Name: t.Name, ID: t.ID, Partitions: make([]*partition.Partition, len(t.Partitions)), Offline: make([]bool, len(t.Partitions)),
+	}
 	if old != nil {
 		topic.Meter = old.Meter
 	} else {
@@ -93,16 +97,20 @@ func (b *Broker) openTopic(t *meta.TopicImage, lead bool) (failed []error) {
 		if !slices.Contains(image.Replicas, b.cfg.NodeID) {
 			continue
 		}
-		p, err := b.openPartition(old.Partition(int32(i)), t, int32(i))
+		isNew := later && (old == nil || i >= len(old.Partitions))
+		p, err := b.openPartition(old.Partition(int32(i)), t, int32(i), isNew)
 		topic.Partitions[i] = p // also one that cannot be led: its log is open
-		if err == nil && lead {
+		if err == nil && lead && p.State() == partition.Online {
 			err = b.lead(p, image)
 		}
-		if err != nil {
+		if err != nil && b.isolate(kafka.TopicPartition{Topic: t.Name, Partition: int32(i)}, p, err) {
+			topic.Offline[i] = true
+		} else if err != nil {
 			failed = append(failed, err)
 		}
 	}
 	b.table.Put(topic)
+	b.checkOffline(topic)
 	return failed
 }
 
@@ -124,14 +132,14 @@ func byKind(errs []error) [][]error {
 	return kinds
 }
 
-// leads reports that a partition is open here and has been led. One whose log failed later still is: reads go on.
+// leads reports that a partition is open here and is led.
 func (b *Broker) leads(topic kafka.TopicID, i kafka.PartitionID) bool {
 	p := b.table.TopicByID(topic).Partition(i)
-	return p != nil && p.Epoch() != kafka.NoLeaderEpoch
+	return p != nil && p.Epoch() != kafka.NoLeaderEpoch && p.State() != partition.Failed
 }
 
-// openPartition opens a partition; open is the one that is open already, if any.
-func (b *Broker) openPartition(open *partition.Partition, t *meta.TopicImage, i kafka.PartitionID) (*partition.Partition, error) {
+// openPartition opens a partition, or takes what the recovery opened; open is the one that is open already, if any.
+func (b *Broker) openPartition(open *partition.Partition, t *meta.TopicImage, i kafka.PartitionID, isNew bool) (*partition.Partition, error) {
 	settings := b.live.Load().Topic(t.Configs)
 	if open != nil {
 		if *open.Settings() != settings {
@@ -140,11 +148,14 @@ func (b *Broker) openPartition(open *partition.Partition, t *meta.TopicImage, i 
 		return open, nil
 	}
 	tp := kafka.TopicPartition{Topic: t.Name, Partition: i}
-	log, err := b.dirs.OpenLog(tp, t.ID, settings)
-	if err != nil {
-		return nil, fmt.Errorf("broker: opening %s: %w", tp, err)
+	got, ok := b.recovery.take(tp)
+	if !ok {
+		got.log, got.err = b.dirs.OpenLog(tp, t.ID, settings, isNew)
 	}
-	return partition.New(b.env, log, settings), nil
+	if got.err != nil {
+		return nil, fmt.Errorf("broker: opening %s: %w", tp, got.err)
+	}
+	return partition.New(b.env, got.log, settings), nil
 }
 
 // lead takes up leadership of an epoch that is new.

@@ -59,6 +59,8 @@ type Broker struct {
 	limiting    sync.Mutex // held while limits of the server change
 	hosts       *hosts
 	chores      *chores
+	recovery    *recovery
+	failed      chan error // see Failed
 	brokerEpoch int64
 
 	stopOnce sync.Once
@@ -87,10 +89,12 @@ func New(cfg *config.Broker, opts Options) (*Broker, error) {
 	b := &Broker{cfg: cfg, opts: opts, rules: rules, log: log, table: partition.NewTable(), brokerEpoch: kafka.NoBrokerEpoch}
 	b.state.Store(int32(Starting))
 	b.live.Store(cfg)
+	b.failed = make(chan error, 1)
+	b.recovery = &recovery{b: b, done: map[kafka.TopicPartition]recovered{}}
 	b.sessions = fetchsession.New(int(cfg.FetchSessionSlots), fetchsession.PartitionsMax, randomID)
 	b.hosts = newHosts(log)
 	b.events = newSink(opts.Events, log)
-	b.env = &partition.Env{Node: cfg.NodeID, Now: b.now, Emit: b.emitter(), Log: log, Rules: rules.Replica}
+	b.env = &partition.Env{Node: cfg.NodeID, Now: b.now, Emit: b.emitter(), Log: log, Rules: rules.Replica, Failed: b.logFailed}
 	return b, nil
 }
 
@@ -130,7 +134,12 @@ func (b *Broker) start() error {
 		return err
 	}
 	b.reconfigure(b.meta.Image())
+	b.recoverLogs()
 	if err := b.openPartitions(false); err != nil {
+		return b.startFailed(err)
+	}
+	b.dirs.Settle()
+	if err := b.checkDirs(); err != nil {
 		return err
 	}
 	if err := b.listen(); err != nil {
@@ -140,6 +149,9 @@ func (b *Broker) start() error {
 		return err
 	}
 	if err := b.openPartitions(true); err != nil {
+		return b.startFailed(err)
+	}
+	if err := b.dirs.Fatal(); err != nil {
 		return err
 	}
 	for _, w := range b.dirs.Warnings() {

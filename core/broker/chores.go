@@ -3,6 +3,8 @@ package broker
 import (
 	"sync"
 	"time"
+
+	"trialog/core/broker/partition"
 )
 
 // chores are the periodic tasks of a broker. One goroutine does them one after
@@ -32,7 +34,7 @@ func startChores(b *Broker) *chores {
 	c := &chores{broker: b, wake: make(chan struct{}, 1), quit: make(chan struct{}), done: make(chan struct{})}
 	checkpoints := min(b.cfg.FlushOffsetCheckpointIntervalMs, b.cfg.FlushStartOffsetCheckpointIntervalMs)
 	c.add("retention", b.cfg.RetentionCheckIntervalMs, c.retain)
-	c.add("checkpoints", checkpoints, b.dirs.Checkpoint)
+	c.add("checkpoints", checkpoints, c.checkpoint)
 	c.add("producer expiry", b.cfg.ProducerIDExpirationCheckIntervalMs, c.expireProducers)
 	go c.loop()
 	return c
@@ -97,15 +99,23 @@ func (c *chores) runDue(now time.Time) {
 	if !due {
 		return
 	}
-	if err := c.broker.dirs.RemoveDeleted(); err != nil {
-		c.broker.log.Error("removing deleted files failed", "err", err)
-	}
+	c.broker.failDirs(c.broker.dirs.RemoveDeleted())
+}
+
+// checkpoint writes the checkpoints, and finds what failed unseen.
+func (c *chores) checkpoint() error {
+	c.broker.checkLogs()
+	c.broker.failDirs(c.broker.dirs.Checkpoint())
+	return nil
 }
 
 // retain applies retention to every partition.
 func (c *chores) retain() error {
 	deleted := 0
 	for _, p := range c.broker.table.All() {
+		if p.State() != partition.Online {
+			continue
+		}
 		n, err := p.Retain(c.broker.now().WallMs)
 		if err != nil {
 			c.broker.log.Error("retention failed", "partition", p.Name().String(), "err", err)

@@ -83,6 +83,18 @@ func (in *instance) end() {
 	})
 }
 
+// mustEnd waits until the broker says that it must not go on, and why.
+func (in *instance) mustEnd() error {
+	in.t.Helper()
+	select {
+	case err := <-in.Failed():
+		return err
+	case <-time.After(safety):
+		require.Fail(in.t, "the broker goes on")
+		return nil
+	}
+}
+
 // crash ends the broker without a clean stop.
 func (in *instance) crash() { in.stop.Do(in.Abandon) }
 

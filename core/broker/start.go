@@ -40,9 +40,14 @@ func RequestMemory(cfg *config.Broker) int64 {
 func (b *Broker) openDirs() (err error) {
 	b.dirs, err = logdirs.Open(logdirs.Config{
 		Paths: b.cfg.LogDirs, ClusterID: b.cfg.ClusterID, NewUUID: metalog.NewUUID, Log: b.log,
-		Dir: seglog.DirConfig{Node: b.cfg.NodeID, Rules: b.rules.Seglog, ProducerRules: b.rules.Producers, Emit: b.emitter()},
+		Dir: seglog.DirConfig{
+			Node: b.cfg.NodeID, Rules: b.rules.Seglog, ProducerRules: b.rules.Producers, Emit: b.emitter(), Recovering: b.recovery.reading,
+		},
 	})
-	return err
+	if err != nil {
+		return err
+	}
+	return b.dirs.Fatal()
 }
 
 // openMetadata replays the metadata log. What it says of removed topics is used
@@ -58,28 +63,26 @@ func (b *Broker) openMetadata() error {
 			Node: b.cfg.NodeID, NumPartitions: b.cfg.NumPartitions,
 			DefaultReplicationFactor: b.cfg.DefaultReplicationFactor, Rules: b.rules.Controller,
 		},
-		Now: b.now, Emit: b.emitter(), Applied: b.applied,
+		Now: b.now, Emit: b.emitter(), Applied: b.applied, Failed: b.metadataFailed,
 	}, func(id kafka.TopicID) { removed[id] = true })
 	if err != nil {
 		return err
 	}
-	return b.finishRemovals(removed)
+	b.finishRemovals(removed)
+	return b.dirs.Fatal()
 }
 
 // finishRemovals runs before partitions are opened: it must not see those that
 // the image has.
-func (b *Broker) finishRemovals(removed map[kafka.TopicID]bool) error {
-	left, err := b.dirs.Strays(removed)
-	if err != nil {
-		return err
-	}
+func (b *Broker) finishRemovals(removed map[kafka.TopicID]bool) {
+	left := b.dirs.Strays(removed)
 	image := b.meta.Image()
 	for _, tp := range left {
 		if t := image.Topic(tp.Topic); t == nil || int(tp.Partition) >= len(t.Partitions) {
 			b.log.Warn("a partition on disk belongs to no topic; it is left alone", "partition", tp.String())
 		}
 	}
-	return b.dirs.RemoveDeleted()
+	b.failDirs(b.dirs.RemoveDeleted())
 }
 
 // metadataSettings are those of a log that is never cut by retention or compacted, whatever the defaults of topics: a
@@ -97,7 +100,7 @@ func (b *Broker) metadataSettings() config.Topic {
 // start: to serve less than was acknowledged would hide a loss.
 func (b *Broker) openPartitions(lead bool) error {
 	for _, t := range b.meta.Image().Topics() {
-		if failed := b.openTopic(t, lead); len(failed) > 0 {
+		if failed := b.openTopic(t, lead, lead); len(failed) > 0 {
 			return seglog.Several(failed)
 		}
 	}

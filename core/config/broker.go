@@ -46,6 +46,7 @@ type Broker struct {
 	DescribePartitionsMax     int32 // max.request.partition.size.limit
 
 	FlushSchedulerIntervalMs             int64
+	RecoveryThreads                      int32 // num.recovery.threads.per.data.dir
 	FlushOffsetCheckpointIntervalMs      int64
 	FlushStartOffsetCheckpointIntervalMs int64
 	RetentionCheckIntervalMs             int64
@@ -209,6 +210,7 @@ func (b *Broker) loadNetwork(r *reader) {
 
 func (b *Broker) loadIntervals(r *reader) {
 	b.FlushSchedulerIntervalMs = r.int("log.flush.scheduler.interval.ms")
+	b.RecoveryThreads = r.int32("num.recovery.threads.per.data.dir")
 	b.FlushOffsetCheckpointIntervalMs = r.int("log.flush.offset.checkpoint.interval.ms")
 	b.FlushStartOffsetCheckpointIntervalMs = r.int("log.flush.start.offset.checkpoint.interval.ms")
 	b.RetentionCheckIntervalMs = r.int("log.retention.check.interval.ms")

@@ -76,7 +76,7 @@ func TestDefaults(t *testing.T) {
 		SocketRequestMaxBytes: 100 << 20, SocketSendBufferBytes: 100 << 10, SocketReceiveBufferBytes: 100 << 10,
 		QueuedMaxRequests: 500, MaxConnections: math.MaxInt32, MaxConnectionsPerIP: math.MaxInt32,
 		ConnectionsMaxIdleMs: 600_000, FetchMaxBytes: 55 << 20, FetchSessionSlots: 1000,
-		FlushSchedulerIntervalMs: math.MaxInt64, FlushOffsetCheckpointIntervalMs: 60_000,
+		FlushSchedulerIntervalMs: math.MaxInt64, RecoveryThreads: 2, FlushOffsetCheckpointIntervalMs: 60_000,
 		FlushStartOffsetCheckpointIntervalMs: 60_000, RetentionCheckIntervalMs: 300_000,
 		ProducerIDExpirationMs: 86_400_000, ProducerIDExpirationCheckIntervalMs: 600_000,
 		Cleaner: Cleaner{

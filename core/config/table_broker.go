@@ -53,6 +53,7 @@ var logTable = []Definition{
 	{Name: "log.flush.interval.messages", Type: Long, Default: "9223372036854775807", Validator: atLeast(1), Scope: ScopeBroker, Dynamic: true, Doc: "default of flush.messages"},
 	{Name: "log.flush.interval.ms", Type: Long, Validator: atLeast(0), Scope: ScopeBroker, Dynamic: true, Doc: "default of flush.ms; log.flush.scheduler.interval.ms when absent"},
 	{Name: "log.flush.scheduler.interval.ms", Type: Long, Default: "9223372036854775807", Validator: atLeast(1), Scope: ScopeBroker, Doc: "how often logs are looked at for flush.ms"},
+	{Name: "num.recovery.threads.per.data.dir", Type: Int, Default: "2", Validator: atLeast(1), Scope: ScopeBroker, Dynamic: true, Doc: "logs of one directory that are recovered at the same time; a change concerns the next start"},
 	{Name: "log.flush.offset.checkpoint.interval.ms", Type: Int, Default: "60000", Validator: atLeast(0), Scope: ScopeBroker, Doc: "how often the recovery points are written"},
 	{Name: "log.flush.start.offset.checkpoint.interval.ms", Type: Int, Default: "60000", Validator: atLeast(0), Scope: ScopeBroker, Doc: "how often the log start offsets are written"},
 	{Name: "log.retention.ms", Type: Long, Validator: noLimitOr(1), Scope: ScopeBroker, Dynamic: true, Doc: "default of retention.ms; log.retention.minutes when absent"},

@@ -13,7 +13,6 @@ var laterTable = []Definition{
 	inertDynamic("background.threads", Int, "10", atLeast(1), "threads"),
 	inertDynamic("num.replica.fetchers", Int, "1", atLeast(1), "threads"),
 	inert("num.replica.alter.log.dirs.threads", Int, "", atLeast(1), "threads"),
-	inertDynamic("num.recovery.threads.per.data.dir", Int, "2", atLeast(1), "threads"),
 	inert("socket.listen.backlog.size", Int, "50", atLeast(1), "the system's choice is taken"),
 	inert("request.timeout.ms", Int, "30000", atLeast(0), "requests between brokers"),
 	inert("controlled.shutdown.max.retries", Int, "3", atLeast(0), "handing over leaderships"),

@@ -223,8 +223,10 @@ func (r *recovery) scan() error {
 		return err
 	}
 	w := &window{buf: make([]byte, scanWindow)}
+	defer l.recovering(0)
 	for i := r.first; i < len(r.segs); i++ {
 		s := r.segs[i]
+		l.recovering(len(r.segs) - i)
 		if s.base < r.next || s.base > r.next && !l.cfg.Settings.CleanupCompact {
 			r.why = s.corrupt(0, fmt.Sprintf("the segment before it ends at %d", r.next))
 			return r.cutAt(i-1, r.segs[i-1].size())
@@ -240,6 +242,13 @@ func (r *recovery) scan() error {
 		}
 	}
 	return nil
+}
+
+// recovering tells who asked how many segments are to be read yet.
+func (l *Log) recovering(segments int) {
+	if l.cfg.Recovering != nil {
+		l.cfg.Recovering(segments)
+	}
 }
 
 // scanSegment checks every batch, and rebuilds indexes, epochs and producer state from them. It returns where the good

@@ -33,6 +33,7 @@ const (
 	requestPrefix = "kafka_network_requestmetrics_"
 	replicaPrefix = "kafka_server_replicamanager_"
 	logPrefix     = "kafka_log_log_"
+	dirPrefix     = "kafka_log_logmanager_"
 	socketPrefix  = "kafka_server_socket_server_metrics_"
 	waitingPrefix = "kafka_server_delayedoperationpurgatory_"
 	sessionPrefix = "kafka_server_fetchsessioncache_"
@@ -72,6 +73,8 @@ type collector struct {
 	delayed, watched                       *prometheus.Desc
 	logStart, logEnd, logSize, logSegments *prometheus.Desc
 	replicas                               [6]*prometheus.Desc // as replicaCounts has them
+	offlineDirs, offlineDir                *prometheus.Desc
+	logsLeft, segmentsLeft                 *prometheus.Desc
 	connections, created, closed           *prometheus.Desc
 	sessions, sessionPartitions            *prometheus.Desc
 	state, requestBytes, leftOut           *prometheus.Desc
@@ -124,6 +127,10 @@ func (c *collector) describeBroker() {
 			"partitions with as many in the ISR as min.insync.replicas",
 		}[i])
 	}
+	c.offlineDirs = desc(dirPrefix+"offlinelogdirectorycount", "log directories that failed")
+	c.offlineDir = desc(dirPrefix+"logdirectoryoffline", "1 for a log directory that failed", "logDirectory")
+	c.logsLeft = desc(dirPrefix+"remaininglogstorecover", "logs that a start has not opened yet", "dir")
+	c.segmentsLeft = desc(dirPrefix+"remainingsegmentstorecover", "segments to be read yet of the log that a thread of a start opens", "dir", "threadNum")
 	c.connections = desc(socketPrefix+"connection_count", "connections that are open", "listener")
 	c.created = desc(socketPrefix+"connection_creation_total", "connections that were accepted", "listener")
 	c.closed = desc(socketPrefix+"connection_close_total", "connections that were closed", "listener")
@@ -140,6 +147,7 @@ func (c *collector) Describe(chan<- *prometheus.Desc) {}
 // Collect reads the broker.
 func (c *collector) Collect(to chan<- prometheus.Metric) {
 	gauge(to, c.state, float64(c.b.State()))
+	c.collectDirs(to)
 	topics := c.open()
 	c.collectTopics(to, topics)
 	c.collectLogs(to, topics)
@@ -155,6 +163,20 @@ func (c *collector) Collect(to chan<- prometheus.Metric) {
 	gauge(to, c.sessions, float64(sessions))
 	gauge(to, c.sessionPartitions, float64(partitions))
 	gauge(to, c.requestBytes, float64(c.b.RequestBytes()))
+}
+
+func (c *collector) collectDirs(to chan<- prometheus.Metric) {
+	failed := c.b.OfflineDirs()
+	gauge(to, c.offlineDirs, float64(len(failed)))
+	for _, f := range failed {
+		gauge(to, c.offlineDir, 1, f.Path)
+	}
+	for _, r := range c.b.Recovering() {
+		gauge(to, c.logsLeft, float64(r.Logs), r.Dir)
+		for thread, n := range r.Segments {
+			gauge(to, c.segmentsLeft, float64(n), r.Dir, strconv.Itoa(thread))
+		}
+	}
 }
 
 func gauge(to chan<- prometheus.Metric, d *prometheus.Desc, v float64, labels ...string) {
@@ -199,12 +221,21 @@ func (r *replicaCounts) add(p *partition.Partition) {
 	}
 }
 
+// addOffline counts a partition that is not open, if its directory is to blame.
+func (r *replicaCounts) addOffline(offline bool) {
+	if offline {
+		r.partitions, r.offline = r.partitions+1, r.offline+1
+	}
+}
+
 func (c *collector) collectLogs(to chan<- prometheus.Metric, topics []*partition.Topic) {
 	var counts replicaCounts
 	produces, fetches := 0, 0
 	for _, topic := range topics {
-		for _, p := range topic.Partitions {
+		for i, p := range topic.Partitions {
 			if p == nil {
+				_, code := topic.Find(int32(i))
+				counts.addOffline(code == kafka.ErrKafkaStorageError)
 				continue
 			}
 			counts.add(p)

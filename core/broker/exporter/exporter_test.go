@@ -1,6 +1,7 @@
 package exporter
 
 import (
+	"bytes"
 	"context"
 	"encoding/json"
 	"fmt"
@@ -11,6 +12,7 @@ import (
 	"net/http/httptest"
 	"slices"
 	"strings"
+	"sync"
 	"testing"
 	"time"
 
@@ -77,6 +79,65 @@ func produce(t *testing.T, p *client.Producer, topic string, partition int32, re
 		b.Records = append(b.Records, client.Record{Timestamp: 1, Value: make([]byte, 100)})
 	}
 	return p.Produce(t.Context(), b)
+}
+
+// gate is a sink of events that stops whoever writes the n-th recovery of a topic's log.
+type gate struct {
+	skip    int
+	reached chan struct{}
+	open    chan struct{}
+	mu      sync.Mutex
+}
+
+func (g *gate) Write(p []byte) (int, error) {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	if bytes.Contains(p, []byte(`"kind":"recover"`)) && !bytes.Contains(p, []byte("__")) {
+		if g.skip--; g.skip == 0 {
+			close(g.reached)
+			<-g.open
+		}
+	}
+	return len(p), nil
+}
+
+// While a broker recovers it lives and is not ready, and says how far it is; a supervisor that asks for life waits.
+func TestL20RecoveryShowsProgress(t *testing.T) {
+	dir := t.TempDir()
+	cfg, err := config.LoadBroker(nil, []string{
+		"node.id=1", "listeners=PLAINTEXT://127.0.0.1:0", "log.dirs=" + dir, "num.recovery.threads.per.data.dir=1",
+	})
+	require.NoError(t, err)
+	b, err := broker.New(cfg, broker.Options{})
+	require.NoError(t, err)
+	require.NoError(t, b.Start())
+	c, err := client.New(client.Config{Bootstrap: []string{b.Addr().String()}})
+	require.NoError(t, err)
+	create(t, c, "a", 5)
+	p, err := c.NewProducer(client.ProducerConfig{Acks: -1})
+	require.NoError(t, err)
+	for i := range int32(5) {
+		require.NoError(t, produce(t, p, "a", i, 3).Err)
+	}
+	c.Close()
+	b.Abandon()
+
+	g := &gate{skip: 3, reached: make(chan struct{}), open: make(chan struct{})}
+	b, err = broker.New(cfg, broker.Options{Events: g, Meter: meter.New()})
+	require.NoError(t, err)
+	started := make(chan error, 1)
+	go func() { started <- b.Start() }()
+	t.Cleanup(b.Abandon)
+	<-g.reached
+	require.Equal(t, 200, status(t, b, "/healthz"))
+	require.Equal(t, 503, status(t, b, "/readyz"))
+	left := fmt.Sprintf(`kafka_log_logmanager_remaininglogstorecover{dir=%q}`, dir)
+	require.Equal(t, "3", scrape(t, b)[left], "the third of five is being opened")
+	close(g.open)
+	require.NoError(t, <-started)
+	require.Equal(t, "0", scrape(t, b)[left])
+	require.Equal(t, "0", scrape(t, b)[fmt.Sprintf(`kafka_log_logmanager_remainingsegmentstorecover{dir=%q,threadNum="0"}`, dir)])
+	require.Equal(t, "0", scrape(t, b)["kafka_log_logmanager_offlinelogdirectorycount"])
 }
 
 // After known traffic every count is exact.

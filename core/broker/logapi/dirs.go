@@ -41,6 +41,9 @@ func (a *API) DescribeLogDirs(rq *serve.Request) (serve.Answer, error) {
 func describeDir(dir *logdirs.Described, wanted map[kafka.TopicPartition]bool) kmsg.DescribeLogDirsResponseDir {
 	out := kmsg.NewDescribeLogDirsResponseDir()
 	out.Dir, out.TotalBytes, out.UsableBytes = dir.Path, dir.TotalBytes, dir.UsableBytes
+	if dir.Offline {
+		out.ErrorCode = int16(kafka.ErrKafkaStorageError)
+	}
 	logs := slices.Clone(dir.Logs)
 	sort.Slice(logs, func(i, j int) bool { return logs[i].Partition.Compare(logs[j].Partition) < 0 })
 	for _, l := range logs {

@@ -1,7 +1,6 @@
 package logapi
 
 import (
-	"trialog/core/broker/partition"
 	"trialog/core/broker/serve"
 	"trialog/core/kafka"
 
@@ -31,9 +30,9 @@ func (a *API) OffsetForLeaderEpoch(rq *serve.Request) (serve.Answer, error) {
 			rp := &rt.Partitions[j]
 			out := kmsg.NewOffsetForLeaderEpochResponseTopicPartition()
 			out.Partition, out.LeaderEpoch, out.EndOffset = rp.Partition, kafka.NoLeaderEpoch, kafka.NoOffset
-			p := a.Table.TopicNamed(rt.Topic).Partition(rp.Partition)
-			if p == nil || p.State() == partition.Gone {
-				out.ErrorCode = int16(kafka.ErrUnknownTopicOrPartition)
+			p, code := a.Table.TopicNamed(rt.Topic).Find(rp.Partition)
+			if code != kafka.ErrNone {
+				out.ErrorCode = int16(code)
 			} else if code := p.CheckEpoch(rp.CurrentLeaderEpoch); code != kafka.ErrNone {
 				out.ErrorCode = int16(code)
 			} else if rp.LeaderEpoch >= 0 {
@@ -85,13 +84,13 @@ func (a *API) DescribeProducers(rq *serve.Request) (serve.Answer, error) {
 }
 
 func (a *API) describeProducers(rq *serve.Request, out *kmsg.DescribeProducersResponseTopicPartition, tp kafka.TopicPartition) error {
-	p := a.Table.TopicNamed(tp.Topic).Partition(tp.Partition)
+	p, code := a.Table.TopicNamed(tp.Topic).Find(tp.Partition)
 	switch {
 	case kafka.CheckTopicName(tp.Topic) != nil:
 		out.ErrorCode, out.ErrorMessage = int16(kafka.ErrInvalidTopic), kmsg.StringPtr(kafka.CheckTopicName(tp.Topic).Error())
 		return nil
-	case p == nil || p.State() == partition.Gone:
-		out.ErrorCode = int16(kafka.ErrUnknownTopicOrPartition)
+	case code != kafka.ErrNone:
+		out.ErrorCode = int16(code)
 		return nil
 	}
 	if code := p.CheckEpoch(kafka.NoLeaderEpoch); code != kafka.ErrNone {

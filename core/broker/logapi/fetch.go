@@ -193,11 +193,12 @@ func (fa *fetchAnswer) read(part *fetchPart, topic *partition.Topic, w *fetchses
 
 // check is what can be refused without reading.
 func (fa *fetchAnswer) check(topic *partition.Topic, p *partition.Partition, w *fetchsession.Want) kafka.ErrorCode {
+	_, missing := topic.Find(w.Partition)
 	switch {
 	case topic == nil && fa.req.Version >= fetchByID:
 		return kafka.ErrUnknownTopicID
-	case p == nil || p.State() == partition.Gone:
-		return kafka.ErrUnknownTopicOrPartition
+	case missing != kafka.ErrNone:
+		return missing
 	case fa.reader >= 0:
 		return kafka.ErrNotLeaderOrFollower // no such replica is assigned
 	case fa.req.Version < fetchZstd && p.Settings().CompressionType == "zstd":
@@ -229,6 +230,7 @@ func (fa *fetchAnswer) readCode(p *partition.Partition, err error) kafka.ErrorCo
 	case errors.Is(err, seglog.ErrClosed):
 		return kafka.ErrNotLeaderOrFollower
 	}
+	p.CheckLog(err)
 	fa.log.Error("fetch failed", "partition", p.Name().String(), "err", err)
 	if errors.Is(err, seglog.ErrCorrupt) {
 		return kafka.ErrCorruptMessage

@@ -57,9 +57,9 @@ func listed(rp *kmsg.ListOffsetsRequestTopicPartition, code kafka.ErrorCode, fou
 }
 
 func (a *API) listPartition(rq *serve.Request, req *kmsg.ListOffsetsRequest, topic string, rp *kmsg.ListOffsetsRequestTopicPartition) (kafka.ErrorCode, seglog.Found) {
-	p := a.Table.TopicNamed(topic).Partition(rp.Partition)
-	if p == nil || p.State() == partition.Gone {
-		return kafka.ErrUnknownTopicOrPartition, noneFound
+	p, code := a.Table.TopicNamed(topic).Find(rp.Partition)
+	if code != kafka.ErrNone {
+		return code, noneFound
 	}
 	if code := p.CheckEpoch(rp.CurrentLeaderEpoch); code != kafka.ErrNone {
 		return code, noneFound
@@ -75,6 +75,7 @@ func (a *API) listPartition(rq *serve.Request, req *kmsg.ListOffsetsRequest, top
 	}
 	found, err := find(p, rp.Timestamp, p.VisibleTo(req.ReplicaID, req.IsolationLevel))
 	if err != nil {
+		p.CheckLog(err)
 		rq.Log.Error("list offsets failed", "partition", p.Name().String(), "err", err)
 		return kafka.ErrKafkaStorageError, noneFound
 	}

@@ -94,9 +94,9 @@ func (a *API) produceTopic(rq *serve.Request, pa *produceAnswer, t *wire.Produce
 	topic := a.Table.Topic(t.Name)
 	for i := t.First; i < t.First+t.Count; i++ {
 		entry := &pa.req.Partitions[i]
-		p := topic.Partition(entry.Index)
+		p, missing := topic.Find(entry.Index)
 		records, bytes := a.sizeOf(entry.Records)
-		no := a.producePartition(rq, pa, p, i)
+		no := a.producePartition(rq, pa, p, missing, i)
 		code := no.code
 		if p != nil && code != kafka.ErrInvalidRequiredAcks {
 			a.Meter.Produced(topic.Meter, code, records, bytes)
@@ -132,13 +132,13 @@ func (pa *produceAnswer) measure() {
 }
 
 // producePartition appends one batch and notes what to wait for.
-func (a *API) producePartition(rq *serve.Request, pa *produceAnswer, p *partition.Partition, i int) refusal {
+func (a *API) producePartition(rq *serve.Request, pa *produceAnswer, p *partition.Partition, missing kafka.ErrorCode, i int) refusal {
 	entry := &pa.req.Partitions[i]
 	switch {
 	case pa.req.Acks < kafka.AcksAll || pa.req.Acks > kafka.AcksLeader:
 		return refusal{code: kafka.ErrInvalidRequiredAcks, record: -1}
-	case p == nil || p.State() == partition.Gone:
-		return refusal{code: kafka.ErrUnknownTopicOrPartition, record: -1}
+	case missing != kafka.ErrNone:
+		return refusal{code: missing, record: -1}
 	}
 	settings := p.Settings()
 	c := newChecker(settings, pa.req.Version, rq.Now)

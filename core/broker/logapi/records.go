@@ -3,7 +3,6 @@ package logapi
 import (
 	"errors"
 
-	"trialog/core/broker/partition"
 	"trialog/core/broker/serve"
 	"trialog/core/kafka"
 
@@ -44,14 +43,12 @@ func (a *API) DeleteRecords(rq *serve.Request) (serve.Answer, error) {
 }
 
 func (a *API) deleteRecords(rq *serve.Request, topic string, rp *kmsg.DeleteRecordsRequestTopicPartition) (kafka.ErrorCode, kafka.Offset) {
-	p := a.Table.TopicNamed(topic).Partition(rp.Partition)
+	p, code := a.Table.TopicNamed(topic).Find(rp.Partition)
 	switch {
-	case p == nil || p.State() == partition.Gone:
-		return kafka.ErrUnknownTopicOrPartition, kafka.NoOffset
+	case code != kafka.ErrNone:
+		return code, kafka.NoOffset
 	case kafka.IsInternalTopic(topic):
 		return kafka.ErrInvalidTopic, kafka.NoOffset
-	case p.State() == partition.Failed:
-		return kafka.ErrKafkaStorageError, kafka.NoOffset
 	}
 	if code := p.CheckEpoch(kafka.NoLeaderEpoch); code != kafka.ErrNone {
 		return code, kafka.NoOffset

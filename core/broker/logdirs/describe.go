@@ -15,6 +15,7 @@ type Described struct {
 	Path        string // absolute
 	TotalBytes  int64  // of its disk; UnknownBytes in the simulator
 	UsableBytes int64
+	Offline     bool           // it failed; nothing else is known of it
 	Logs        []DescribedLog // open ones of topics
 }
 
@@ -27,13 +28,20 @@ type DescribedLog struct {
 // Describe is what every directory holds now.
 func (s *Set) Describe() []Described {
 	all := make([]Described, 0, len(s.dirs))
-	for _, dir := range s.dirs {
-		d := Described{Path: dir.Path()}
+	for _, e := range s.dirs {
+		d := Described{Path: e.path, TotalBytes: UnknownBytes, UsableBytes: UnknownBytes}
 		if abs, err := filepath.Abs(d.Path); err == nil {
 			d.Path = abs
 		}
+		s.mu.Lock()
+		d.Offline = e.failed != nil
+		s.mu.Unlock()
+		if d.Offline {
+			all = append(all, d)
+			continue
+		}
 		d.TotalBytes, d.UsableBytes = space(d.Path)
-		for _, l := range dir.Logs() {
+		for _, l := range e.logs.Logs() {
 			if tp := l.Partition(); tp.Topic != kafka.ClusterMetadataTopic {
 				d.Logs = append(d.Logs, DescribedLog{Partition: tp, Bytes: l.Size()})
 			}

@@ -24,7 +24,7 @@ func lockDir(path string) (io.Closer, error) {
 	}
 	_ = f.Close()
 	if errors.Is(err, syscall.EWOULDBLOCK) {
-		return nil, fmt.Errorf("broker: log directory %s is in use by another broker (.lock is held)", path)
+		return nil, fmt.Errorf("broker: log directory %s %w", path, errInUse)
 	}
 	return nil, fmt.Errorf("broker: locking %s: %w", path, err)
 }

@@ -25,6 +25,8 @@ type Config struct {
 	// Applied is told what was committed, in order, before it is answered. image
 	// has it all. It must not call Submit.
 	Applied func(records []meta.Record, image *meta.Image)
+	// Failed is told, once, that the log cannot be written, in a goroutine of its own. nil: nobody wants to know.
+	Failed func(error)
 }
 
 // Log is the metadata log with its controller.
@@ -104,6 +106,9 @@ func (l *Log) Submit(req controller.Request) (controller.Response, error) {
 		if err := l.write(&d, now); err != nil {
 			l.machine.Drop()
 			l.failed = fmt.Errorf("broker: %s: %w", Name, err)
+			if l.cfg.Failed != nil {
+				go l.cfg.Failed(l.failed)
+			}
 			return nil, l.failed
 		}
 	}

@@ -21,5 +21,5 @@
 //  2. An event is written before the number that it describes is published, so
 //     before any answer that shows it.
 //  3. Progress that happens after Watch returned wakes the watcher.
-//  4. A log that failed is not appended to again; what it holds is still served.
+//  4. A partition whose log or log directory failed answers nothing more, and its log is not appended to again.
 package partition

@@ -1,10 +1,13 @@
 package partition
 
 import (
+	"errors"
 	"fmt"
 	"log/slog"
+	"slices"
 	"sync"
 	"sync/atomic"
+	"syscall"
 	"time"
 
 	"trialog/core/config"
@@ -21,6 +24,9 @@ type Env struct {
 	Emit  func(event.Event) // nil: no events
 	Log   *slog.Logger
 	Rules replica.Rules
+	// Failed is told, once, of a partition whose log failed: its log directory does not work. It is called in a goroutine
+	// of its own. nil: nobody wants to know.
+	Failed func(p *Partition, err error)
 }
 
 // State is whether a partition can be used.
@@ -29,7 +35,7 @@ type State int32
 // States.
 const (
 	Online State = iota // leads
-	Failed              // its log failed: no more appends, reads go on
+	Failed              // its log, or its log directory, failed: nothing is served
 	Gone                // deleted, or closed with the broker
 )
 
@@ -263,10 +269,42 @@ func (p *Partition) fail(err error) {
 
 func (p *Partition) failLocked(err error) {
 	if p.status.CompareAndSwap(int32(Online), int32(Failed)) {
-		p.env.Log.Error("log failed; it takes no more appends until the broker is restarted", "partition", p.name.String(), "err", err)
+		p.env.Log.Error("log failed", "partition", p.name.String(), "err", err)
+		if p.env.Failed != nil {
+			go p.env.Failed(p, err)
+		}
 	}
 	p.wakeAll()
 }
+
+// GoOffline ends the service of a partition whose log directory failed, whoever noticed.
+func (p *Partition) GoOffline() {
+	p.state.Lock()
+	defer p.state.Unlock()
+	p.status.CompareAndSwap(int32(Online), int32(Failed))
+	if p.timer != nil {
+		p.timer.Stop()
+	}
+	p.wakeAll()
+}
+
+// CheckLog notes that the log failed in the background, or that the disk does not read (err, which may be nil).
+func (p *Partition) CheckLog(err error) {
+	if failed := p.log.Err(); failed != nil {
+		err = failed
+	} else if !DiskFailure(err) {
+		return
+	}
+	p.fail(err)
+}
+
+// DiskFailure reports that the operating system blames the disk, not the caller.
+func DiskFailure(err error) bool {
+	var no syscall.Errno
+	return errors.As(err, &no) && slices.Contains(diskErrors, no)
+}
+
+var diskErrors = []syscall.Errno{syscall.EIO, syscall.ENOSPC, syscall.EDQUOT, syscall.EROFS, syscall.ENODEV, syscall.ENXIO, syscall.ENOTDIR}
 
 // SetSettings replaces the topic's settings.
 func (p *Partition) SetSettings(s config.Topic) {
@@ -282,6 +320,9 @@ func (p *Partition) SetSettings(s config.Topic) {
 // deleted.
 func (p *Partition) Retain(nowMs int64) (int, error) {
 	n, err := p.log.Retain(nowMs)
+	if err != nil {
+		p.CheckLog(err)
+	}
 	if n > 0 {
 		p.step(p.env.Now(), func(out []replica.Effect) []replica.Effect {
 			return p.machine.LogStartMoved(p.log.StartOffset(), out)
@@ -294,6 +335,9 @@ func (p *Partition) Retain(nowMs int64) (int, error) {
 // kafka.ErrOffsetOutOfRange: before is negative or above the HW.
 func (p *Partition) DeleteRecords(before kafka.Offset) (kafka.Offset, error) {
 	start, err := p.log.DeleteRecords(before)
+	if err != nil {
+		p.CheckLog(err)
+	}
 	p.step(p.env.Now(), func(out []replica.Effect) []replica.Effect {
 		return p.machine.LogStartMoved(start, out)
 	})

@@ -23,6 +23,7 @@ type Topic struct {
 	Name       string
 	ID         kafka.TopicID
 	Partitions []*Partition // by partition; nil where this broker has none
+	Offline    []bool       // by partition: it lies in a log directory that failed, and is not open
 	Meter      *meter.Topic // nil: nobody measures
 }
 
@@ -32,6 +33,23 @@ func (t *Topic) Partition(i kafka.PartitionID) *Partition {
 		return nil
 	}
 	return t.Partitions[i]
+}
+
+// Find is one of them, or why it cannot be asked: KAFKA_STORAGE_ERROR for one whose disk failed, otherwise
+// UNKNOWN_TOPIC_OR_PARTITION.
+func (t *Topic) Find(i kafka.PartitionID) (*Partition, kafka.ErrorCode) {
+	p := t.Partition(i)
+	switch {
+	case p == nil && t.isOffline(i), p != nil && p.State() == Failed:
+		return nil, kafka.ErrKafkaStorageError
+	case p == nil || p.State() == Gone:
+		return nil, kafka.ErrUnknownTopicOrPartition
+	}
+	return p, kafka.ErrNone
+}
+
+func (t *Topic) isOffline(i kafka.PartitionID) bool {
+	return t != nil && i >= 0 && int(i) < len(t.Offline) && t.Offline[i]
 }
 
 // NewTable makes an empty table.
