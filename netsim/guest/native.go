@@ -98,6 +98,13 @@ var nativeEdits = []textEdit{
 	// Not for determinism: the table of CRC-32C is linear, so that most of it need not be computed in every process.
 	{file: "hash/crc32/crc32_amd64.go", decl: "archInitCastagnoli", old: "\t\t\tcastagnoliSSE42TableK1[b][i] =", with: simLinear + "\t\t\tcastagnoliSSE42TableK1[b][i] ="},
 
+	// Nor these: a guest is small and short-lived. Its memory is not profiled unless it asks for that, and what the runtime
+	// prepares for heaps of gigabytes costs each process pages that it never fills.
+	{file: rtProc, decl: "schedinit", old: "if disableMemoryProfiling {", with: "if true {"},
+	{file: "runtime/mspanset.go", decl: "spanSetBlockEntries", old: "512", with: "64"},
+	{file: "runtime/mspanset.go", decl: "spanSetInitSpineCap", old: "256", with: "16"},
+	{file: "runtime/malloc.go", decl: "_StackCacheSize", old: "32 * 1024", with: "16 * 1024"},
+
 	// A call that the disk answers later lets other goroutines run meanwhile.
 	{file: pollUnix, decl: "*FD.Read", old: "syscall.Read,", with: "simRead,"},
 	{file: pollUnix, decl: "*FD.Pread", old: "syscall.Pread(", with: "simPread("},
