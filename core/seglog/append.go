@@ -179,8 +179,16 @@ func (l *Log) full(active *segment, h *record.Header, size int, now kafka.Now) b
 // roll seals the active segment and makes base the start of a new one. Only the creation of the file is waited for here:
 // index files, snapshot and fsyncs of the sealed segment are left to a flush that the caller starts. A segment without a
 // byte is replaced.
+//
+// In a compacted log the batches of the sealed segment are durable before there is a next one. Such a log may have gaps
+// between its segments, so that recovery could not tell that the end of one is lost while the next is there.
 func (l *Log) roll(base kafka.Offset, now kafka.Now) (*segment, error) {
 	old := l.active()
+	if l.settings.Load().CleanupCompact && old.size() > 0 {
+		if err := l.Flush(l.EndOffset()); err != nil {
+			return nil, err
+		}
+	}
 	fresh, err := createSegment(l.dir, base, &l.cache)
 	if err != nil {
 		return nil, err

@@ -18,7 +18,7 @@ import (
 // How segments are replaced (KAFKA-12520). Each step is durable before the next, so that a power cut between any two
 // system calls leaves the old segments or the new one, and finishSwaps can tell which:
 //
-//	1  <base>.*.cleaned are written and fsynced       a .cleaned is there: the old ones count
+//	1  <base>.*.cleaned are written; fsync            a .cleaned is there: the old ones count
 //	2  they become .swap, the log last; fsync         a .log.swap is there and no .cleaned: the new one counts
 //	3  the old files become .deleted; fsync           nothing of the range is left under its own name
 //	4  .swap becomes <base>.*, the log first; fsync   done
@@ -87,6 +87,10 @@ func (l *Log) swap(old []cleanedFrom, r cleaning.Replacement) (*segment, error) 
 		if err := l.deleteReplaced(old); err != nil {
 			return nil, err
 		}
+	}
+	// The names of step 1, too: a lost .log.cleaned beside an .index.swap would have that taken for the old segment's.
+	if err := syncDir(l.dir, l.cfg.Rules); err != nil {
+		return nil, err
 	}
 	name := func(suffix string) string { return filepath.Join(l.dir, layout.FileName(r.Base, suffix)) }
 	for _, suffix := range r.Suffixes {
