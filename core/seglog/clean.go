@@ -85,8 +85,11 @@ func (l *Log) Clean(w *cleaning.Worker, nowMs int64) (compact.Dirt, compact.Stat
 	}
 	from := l.cleanedFrom(segs)
 	end, stats, err := w.Run(l.task(from, d, nowMs))
-	if err == nil {
+	switch {
+	case err == nil:
 		l.cleanedTo.CompareAndSwap(before, end) // a truncation meanwhile has lowered it
+	case l.cutSince(from):
+		err = fmt.Errorf("%w: %w", errMoved, err) // what was read was of two times
 	}
 	return d, stats, l.sayCleaning(err)
 }
@@ -106,6 +109,16 @@ func (l *Log) cleanedFrom(segs []*segment) []cleanedFrom {
 		from[i] = cleanedFrom{segment: s, next: next, size: size, cuts: cuts}
 	}
 	return from
+}
+
+// cutSince reports that the log was truncated.
+func (l *Log) cutSince(from []cleanedFrom) bool {
+	for _, s := range from {
+		if s.cuts != s.segment.cuts.Load() {
+			return true
+		}
+	}
+	return false
 }
 
 func (l *Log) task(from []cleanedFrom, d compact.Dirt, nowMs int64) *cleaning.Task {
@@ -167,5 +180,5 @@ func (l *Log) newest() []compact.Newest {
 
 // Uncleanable reports an error of Clean that another attempt will meet again.
 func Uncleanable(err error) bool {
-	return errors.Is(err, compact.ErrUnreadable) || errors.Is(err, compact.ErrNoRoom)
+	return !errors.Is(err, errMoved) && (errors.Is(err, compact.ErrUnreadable) || errors.Is(err, compact.ErrNoRoom))
 }

@@ -26,6 +26,9 @@ import (
 // Old and new segment have the same name, so 4 may not be durable while 3 is not: the log would have both. The log is named
 // first in 4, since its .swap is what says that the other files of the base are the old ones.
 
+// stepped is called after each name that changes in a replacement, for tests.
+var stepped = func() {}
+
 // errMoved: segments are not those that were cleaned any more. The next round sees what there is now.
 var errMoved = errors.New("seglog: segments have changed while they were cleaned")
 
@@ -97,6 +100,7 @@ func (l *Log) swap(old []cleanedFrom, r cleaning.Replacement) (*segment, error) 
 		if err := os.Rename(name(suffix+layout.CleanedSuffix), name(suffix+layout.SwapSuffix)); err != nil {
 			return nil, err
 		}
+		stepped()
 	}
 	if err := syncDir(l.dir, l.cfg.Rules); err != nil {
 		return nil, err
@@ -110,6 +114,7 @@ func (l *Log) swap(old []cleanedFrom, r cleaning.Replacement) (*segment, error) 
 		if err := os.Rename(name(r.Suffixes[i]+layout.SwapSuffix), name(r.Suffixes[i])); err != nil {
 			return nil, err
 		}
+		stepped()
 	}
 	if err := syncDir(l.dir, l.cfg.Rules); err != nil {
 		return nil, err
@@ -213,6 +218,7 @@ func removeAll(dir string, names []string, rules Rules) error {
 		if err := layout.RemoveIfThere(filepath.Join(dir, name)); err != nil {
 			return err
 		}
+		stepped()
 	}
 	if len(names) == 0 {
 		return nil
@@ -234,6 +240,7 @@ func nameSwaps(dir string, swaps []string, rules Rules) error {
 			if err := os.Rename(path, strings.TrimSuffix(path, layout.SwapSuffix)); err != nil {
 				return err
 			}
+			stepped()
 		}
 	}
 	return syncDir(dir, rules)

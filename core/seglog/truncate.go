@@ -414,6 +414,7 @@ func (l *Log) setAside(s *segment, suffixes []string) error {
 		l.deletedMu.Lock()
 		l.deleted = append(l.deleted, to)
 		l.deletedMu.Unlock()
+		stepped()
 	}
 	return nil
 }
