@@ -229,6 +229,7 @@ func partitionIn(resp *kmsg.FetchResponse, f *Fetched, at leader) *kmsg.FetchRes
 // read checks the batches and takes their records from the asked offset on, until it has about so many bytes of them.
 func (f *Fetched) read(batches []byte, uncompressed int64) {
 	f.Bytes = len(batches)
+	f.Records = make([]Record, 0, countOf(batches))
 	it := record.NewBatches(batches)
 	for it.Next() {
 		h := it.Header()
@@ -252,6 +253,17 @@ func (f *Fetched) read(batches []byte, uncompressed int64) {
 	} else if it.Position() == 0 && len(batches) > 0 {
 		f.corrupt(f.Next, fmt.Errorf("the first batch is cut short: %d bytes", len(batches)))
 	}
+}
+
+// countOf is how many records the batches say that they hold, but no more than so many bytes can if none is compressed:
+// nobody has checked them yet.
+func countOf(batches []byte) int {
+	const least = 8 // bytes of a record
+	n := 0
+	for it := record.NewBatches(batches); it.Next(); {
+		n += int(max(it.Header().Count, 0))
+	}
+	return min(n, len(batches)/least)
 }
 
 func (f *Fetched) corrupt(offset int64, err error) {

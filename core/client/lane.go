@@ -245,8 +245,13 @@ func (l *lane) sequenced() int {
 func advance(s int32, n int) int32 { return int32((int64(s) + int64(n)) & (1<<31 - 1)) }
 
 func (b *batch) encode() []byte {
+	const each = 24 // bytes of a record beside key, value and headers, at most but for gaps in time
+	size := record.HeaderSize
+	for i := range b.records {
+		size += each + len(b.records[i].Key) + len(b.records[i].Value)
+	}
 	var w record.Builder
-	w.Reset(nil)
+	w.Reset(make([]byte, 0, size))
 	if b.sequence >= 0 {
 		w.SetProducer(b.identity.ID, b.identity.Epoch, b.sequence)
 	}
