@@ -3,7 +3,6 @@ package benchcmd
 import (
 	"encoding/binary"
 	"fmt"
-	"io"
 	"math/rand"
 	"net"
 	"slices"
@@ -12,16 +11,16 @@ import (
 
 	"github.com/twmb/franz-go/pkg/kmsg"
 
+	"trialog/cmd/trialog/benchcmd/raw"
 	"trialog/core/codec"
 	"trialog/core/kafka"
 	"trialog/core/record"
 )
 
 const (
-	produceVersion = 8  // the last without tags; every broker of today serves it
-	fetchVersion   = 11 // the same
+	produceVersion = raw.ProduceVersion
+	fetchVersion   = raw.FetchVersion
 	ioTimeout      = 60 * time.Second
-	frameMax       = 256 << 20
 )
 
 // result is one measured round.
@@ -53,11 +52,13 @@ func (r *result) quantile(q float64) time.Duration {
 type bound struct {
 	time  time.Duration
 	bytes int64
+	touch bool   // with memory that was touched before
+	dir   string // on this file system; the system's temporary directory by default
 }
 
 // pipeline sends requests on a connection of its own, depth of them in flight, until next has no more: next appends the
-// request with a number to the buffer it is given. Each response goes to check.
-func pipeline(addr string, depth int, next func(buf []byte, number int32) []byte, check func(frame []byte) error) ([]time.Duration, error) {
+// request with a number to the buffer it is given. Each response is read by receive, which must read all of it.
+func pipeline(addr string, depth int, next func(buf []byte, number int32) []byte, receive func(nc net.Conn) error) ([]time.Duration, error) {
 	nc, err := net.DialTimeout("tcp", addr, 5*time.Second)
 	if err != nil {
 		return nil, err
@@ -71,18 +72,15 @@ func pipeline(addr string, depth int, next func(buf []byte, number int32) []byte
 		reading   sync.WaitGroup
 	)
 	reading.Go(func() {
-		var frame []byte
 		for at := range sent {
 			if failure != nil {
 				continue
 			}
-			if frame, failure = readFrame(nc, frame); failure == nil {
-				latencies = append(latencies, time.Since(at))
-				failure = check(frame)
-			}
-			if failure != nil {
+			if failure = receive(nc); failure != nil {
 				close(failed)
+				continue
 			}
+			latencies = append(latencies, time.Since(at))
 		}
 	})
 	writeErr := send(nc, sent, failed, next)
@@ -112,24 +110,6 @@ func send(nc net.Conn, sent chan<- time.Time, failed <-chan struct{}, next func(
 			return err
 		}
 	}
-}
-
-// readFrame reads a response without its size into frame's memory.
-func readFrame(r io.Reader, frame []byte) ([]byte, error) {
-	var head [4]byte
-	if _, err := io.ReadFull(r, head[:]); err != nil {
-		return frame, err
-	}
-	n := int(binary.BigEndian.Uint32(head[:]))
-	if n < 4 || n > frameMax {
-		return frame, fmt.Errorf("bench: a response of %d bytes", n)
-	}
-	if cap(frame) < n {
-		frame = make([]byte, n)
-	}
-	frame = frame[:n]
-	_, err := io.ReadFull(r, frame)
-	return frame, err
 }
 
 // load is what a producer sends.
@@ -196,6 +176,8 @@ func defaultLevel(c record.Codec) int {
 func produce(on *target, l load, until bound, progress func(bytes int64)) (result, error) {
 	var r result
 	same := l.request(nil, 0)
+	touched := touch(until)
+	defer touched.end()
 	began := time.Now()
 	next := func(buf []byte, number int32) []byte {
 		if time.Since(began) >= until.time || r.bytes >= until.bytes {
@@ -205,13 +187,25 @@ func produce(on *target, l load, until bound, progress func(bytes int64)) (resul
 		r.records += l.records
 		r.bytes += int64(len(l.batch))
 		progress(r.bytes)
+		touched.letGo(r.bytes)
 		if l.compressEach {
 			return l.request(buf, number)
 		}
 		binary.BigEndian.PutUint32(same[8:], uint32(number))
 		return append(buf, same...)
 	}
-	return measured(on, &r, func() ([]time.Duration, error) { return pipeline(on.addr, l.depth, next, checkProduce) })
+	return measured(on, &r, func() ([]time.Duration, error) { return pipeline(on.addr, l.depth, next, receiveProduced()) })
+}
+
+// receiveProduced reads responses to Produce. They share one frame of memory.
+func receiveProduced() func(net.Conn) error {
+	var frame []byte
+	return func(nc net.Conn) (err error) {
+		if frame, err = raw.ReadFrame(nc, frame); err != nil {
+			return err
+		}
+		return checkProduce(frame)
+	}
 }
 
 func checkProduce(frame []byte) error {
@@ -228,47 +222,6 @@ func checkProduce(frame []byte) error {
 		}
 	}
 	return nil
-}
-
-// fetch reads a topic whose partition 0 holds so many batches of the load, uncompressed, from the beginning to the end
-// and again, perFetch batches with each request.
-func fetch(on *target, l load, batches, perFetch int64, until bound, progress func(bytes int64)) (result, error) {
-	var r result
-	at, began := int64(0), time.Now()
-	next := func(buf []byte, number int32) []byte {
-		if time.Since(began) >= until.time || r.bytes >= until.bytes {
-			return nil
-		}
-		if at+perFetch > batches {
-			at = 0
-		}
-		buf = fetchRequest(buf, l.topic, at*l.records, int32(perFetch)*int32(len(l.batch)), number)
-		at += perFetch
-		r.requests++
-		r.records += perFetch * l.records
-		r.bytes += perFetch * int64(len(l.batch))
-		progress(r.bytes)
-		return buf
-	}
-	check := func(frame []byte) error {
-		if want := int(perFetch) * len(l.batch); len(frame) < want {
-			return fmt.Errorf("bench: fetch of %s: a response of %d bytes, less than the %d bytes of %d batches", l.topic, len(frame), want, perFetch)
-		}
-		return nil
-	}
-	return measured(on, &r, func() ([]time.Duration, error) { return pipeline(on.addr, l.depth, next, check) })
-}
-
-func fetchRequest(buf []byte, topic string, offset int64, bytes, number int32) []byte {
-	partition := kmsg.NewFetchRequestTopicPartition()
-	partition.FetchOffset, partition.PartitionMaxBytes = offset, bytes
-	t := kmsg.NewFetchRequestTopic()
-	t.Topic, t.Partitions = topic, []kmsg.FetchRequestTopicPartition{partition}
-	req := kmsg.NewPtrFetchRequest()
-	req.Version, req.MaxWaitMillis, req.MinBytes, req.MaxBytes = fetchVersion, 500, 1, bytes
-	req.SessionEpoch = -1
-	req.Topics = []kmsg.FetchRequestTopic{t}
-	return kmsg.NewRequestFormatter(kmsg.FormatterClientID("trialog-bench")).AppendRequest(buf, req, number)
 }
 
 // measured runs a round and adds time, latencies and processor time to its result.

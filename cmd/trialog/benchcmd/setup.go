@@ -7,6 +7,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"trialog/cmd/trialog/benchcmd/raw"
 	"trialog/cmd/trialog/cli"
 	"trialog/core/client"
 )
@@ -24,7 +25,7 @@ and client and broker share this one.`,
 			return cli.Exit(cli.Usage, nil)
 		},
 	}
-	c.AddCommand(produceCommand(), fetchCommand(), whyCommand(), compareCommand())
+	c.AddCommand(produceCommand(), fetchCommand(), whyCommand(), compareCommand(), raw.Command())
 	return c
 }
 
@@ -52,7 +53,7 @@ func (f *roundFlags) check() error {
 	return nil
 }
 
-func (f *roundFlags) bound() bound { return bound{f.time, f.mib << 20} }
+func (f *roundFlags) bound() bound { return bound{f.time, f.mib << 20, true, f.dir} }
 
 // targetFlags choose the broker of `bench produce` and `bench fetch`.
 type targetFlags struct {
@@ -79,6 +80,9 @@ func one(name string, settings ...client.ConfigPair) client.NewTopic {
 
 // withTopic makes a topic for the time of do.
 func withTopic(ctx context.Context, on *target, topic client.NewTopic, do func() error) error {
+	if on.raw {
+		return do()
+	}
 	cl, err := client.New(client.Config{Bootstrap: []string{on.addr}, RequestTimeout: 30 * time.Second})
 	if err != nil {
 		return err

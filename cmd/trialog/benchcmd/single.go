@@ -100,7 +100,7 @@ func fillAndFetch(t *target, l load, fetchBytes int, until bound, progress func(
 	}
 	depth := l.depth
 	l.depth = 5
-	filled, err := produce(t, l, bound{time.Minute, fillBytes}, func(int64) {})
+	filled, err := produce(t, l, bound{time: time.Minute, bytes: fillBytes}, func(int64) {})
 	if err != nil {
 		return filled, err
 	}

@@ -9,6 +9,7 @@ import (
 
 	"github.com/twmb/franz-go/pkg/kmsg"
 
+	"trialog/cmd/trialog/benchcmd/raw"
 	"trialog/core/kafka"
 	"trialog/core/record"
 )
@@ -43,7 +44,7 @@ func (w *paced) tail(on *target, topic string, duration time.Duration, progress 
 			r.requests, r.records, r.bytes = r.requests+1, r.records+1, r.bytes+int64(len(batch))
 			progress(r.bytes)
 			return l.request(buf, number)
-		}, checkProduce)
+		}, receiveProduced())
 		if err == nil {
 			consuming.Wait()
 			err = consumeErr
@@ -70,7 +71,7 @@ func follow(addr, topic string, total int64, due func(offset int64) time.Time) (
 		if _, err := nc.Write(buf); err != nil {
 			return nil, err
 		}
-		if frame, err = readFrame(nc, frame); err != nil {
+		if frame, err = raw.ReadFrame(nc, frame); err != nil {
 			return nil, err
 		}
 		now := time.Now()

@@ -13,6 +13,10 @@ import (
 	"strings"
 	"syscall"
 	"time"
+
+	"github.com/twmb/franz-go/pkg/kmsg"
+
+	"trialog/cmd/trialog/benchcmd/raw"
 )
 
 // clockTicks is USER_HZ, the unit of /proc/PID/stat: 100 on every Linux of today.
@@ -23,7 +27,8 @@ type target struct {
 	name  string
 	addr  string
 	pid   int           // 0: nobody knows its process
-	ready time.Duration // from the start of its process until it served; 0: somebody else started it
+	ready time.Duration // from the start of its process until it answered; 0: somebody else started it
+	raw   bool          // no broker: it has no topics
 	stop  func()
 }
 
@@ -70,6 +75,38 @@ func selfCPU() float64 {
 
 // startTrialog starts this program as a broker of its own in a fresh directory under dir, which stop removes.
 func startTrialog(dir, name string, overrides ...string) (*target, error) {
+	t, err := startSelf(dir, name, func(data string) []string {
+		args := []string{"broker", "--json", "--stop-on-eof"}
+		for _, o := range append([]string{
+			"node.id=1", "listeners=PLAINTEXT://127.0.0.1:0", "log.dirs=" + filepath.Join(data, "logs"), "log.segment.delete.delay.ms=0",
+		}, overrides...) {
+			args = append(args, "--override", o)
+		}
+		return args
+	})
+	if err != nil {
+		return nil, err
+	}
+	began := time.Now()
+	if err := awaitAnswer(t.addr, began.Add(time.Minute)); err != nil {
+		t.stop()
+		return nil, fmt.Errorf("bench: %s does not answer: %w", name, err)
+	}
+	t.ready += time.Since(began)
+	return t, nil
+}
+
+// startRaw starts the limit in the same way.
+func startRaw(dir string) (*target, error) {
+	t, err := startSelf(dir, "limit", func(data string) []string { return []string{"bench", "raw", "--dir", data} })
+	if err == nil {
+		t.raw = true
+	}
+	return t, err
+}
+
+// startSelf starts this program, which must say where it listens, and end with its standard input.
+func startSelf(dir, name string, args func(data string) []string) (*target, error) {
 	program, err := os.Executable()
 	if err != nil {
 		return nil, fmt.Errorf("bench: %w", err)
@@ -78,20 +115,14 @@ func startTrialog(dir, name string, overrides ...string) (*target, error) {
 	if err != nil {
 		return nil, fmt.Errorf("bench: %w", err)
 	}
-	args := []string{"broker", "--json", "--stop-on-eof"}
-	for _, o := range append([]string{
-		"node.id=1", "listeners=PLAINTEXT://127.0.0.1:0", "log.dirs=" + filepath.Join(data, "logs"), "log.segment.delete.delay.ms=0",
-	}, overrides...) {
-		args = append(args, "--override", o)
-	}
-	cmd := exec.Command(program, args...)
+	cmd := exec.Command(program, args(data)...)
 	remove := func() { os.RemoveAll(data) }
 	in, err1 := cmd.StdinPipe()
 	out, err2 := cmd.StdoutPipe()
 	began := time.Now()
 	if err := errors.Join(err1, err2, cmd.Start()); err != nil {
 		remove()
-		return nil, fmt.Errorf("bench: a broker did not start: %w", err)
+		return nil, fmt.Errorf("bench: %s did not start: %w", name, err)
 	}
 	t := &target{name: name, pid: cmd.Process.Pid, stop: func() {
 		in.Close()
@@ -107,7 +138,7 @@ func startTrialog(dir, name string, overrides ...string) (*target, error) {
 	}
 	if err != nil {
 		t.stop()
-		return nil, fmt.Errorf("bench: a broker did not start: %w", err)
+		return nil, fmt.Errorf("bench: %s did not start: %w", name, err)
 	}
 	t.addr, t.ready = up.Listening, time.Since(began)
 	return t, nil
@@ -155,25 +186,38 @@ func startKafka(dir, jars string) (*target, error) {
 		cmd.Wait()
 		os.RemoveAll(data)
 	}}
-	for !dialable(addr) {
-		if time.Since(began) > time.Minute {
-			text, _ := os.ReadFile(log.Name())
-			t.stop()
-			return nil, fmt.Errorf("bench: Kafka does not listen on %s:\n%s", addr, text[max(0, len(text)-2000):])
-		}
-		time.Sleep(10 * time.Millisecond)
+	if err := awaitAnswer(addr, began.Add(time.Minute)); err != nil {
+		text, _ := os.ReadFile(log.Name())
+		t.stop()
+		return nil, fmt.Errorf("bench: Kafka does not answer at %s: %w:\n%s", addr, err, text[max(0, len(text)-2000):])
 	}
 	t.ready = time.Since(began)
 	return t, nil
 }
 
-func dialable(addr string) bool {
-	c, err := net.DialTimeout("tcp", addr, time.Second)
-	if err != nil {
-		return false
+// awaitAnswer returns when a broker answers. It may listen long before.
+func awaitAnswer(addr string, until time.Time) error {
+	for {
+		err := askVersions(addr, until)
+		if err == nil || time.Now().After(until) {
+			return err
+		}
+		time.Sleep(10 * time.Millisecond)
 	}
-	c.Close()
-	return true
+}
+
+func askVersions(addr string, until time.Time) error {
+	nc, err := net.DialTimeout("tcp", addr, time.Second)
+	if err != nil {
+		return err
+	}
+	defer nc.Close()
+	nc.SetDeadline(until)
+	if _, err := nc.Write(kmsg.NewRequestFormatter().AppendRequest(nil, kmsg.NewPtrApiVersionsRequest(), 1)); err != nil {
+		return err
+	}
+	_, err = raw.ReadFrame(nc, nil)
+	return err
 }
 
 // freeAddr is a local address that nobody listens on now.

@@ -101,6 +101,15 @@ func (p *Progress) Show(n int64) {
 	fmt.Fprintf(p.w, "\r%d %s\x1b[K", n, p.what)
 }
 
+// Say shows at once what is done now, and has no count.
+func (p *Progress) Say(what string) {
+	p.What(what)
+	if p.w != nil {
+		p.used = true
+		fmt.Fprintf(p.w, "\r%s\x1b[K", what)
+	}
+}
+
 // End leaves the line.
 func (p *Progress) End() {
 	if p.used {
