@@ -47,6 +47,11 @@ type moment struct {
 	after  *state // nil between two steps
 	// unknown: it is a recovery that has not yet shown what it found.
 	unknown bool
+	// pass is the compaction that the step is, of the log cleaned; nil if it is none.
+	pass    *twin.Compaction
+	cleaned kafka.TopicPartition
+	// wrong says why what was shown is not allowed, "" if it is.
+	wrong string
 }
 
 // moments follows what a process said: moments[n] is after its first n lines.
@@ -56,6 +61,7 @@ func moments(s *script.Script, lines []string, from moment) ([]moment, error) {
 	for _, line := range lines {
 		word, rest, _ := strings.Cut(line, " ")
 		var err error
+		now.wrong = ""
 		switch word {
 		case ">":
 			now, err = now.begin(s, rest)
@@ -65,6 +71,8 @@ func moments(s *script.Script, lines []string, from moment) ([]moment, error) {
 			now, err = now.fail(s, rest)
 		case "found":
 			now, err = now.find(rest)
+		case "cleaned":
+			_, err = fmt.Sscanf(rest[strings.IndexByte(rest, ' ')+1:], "%d %d", &now.pass.FirstDirty, &now.pass.Bound)
 		case "=":
 			now, err = now.show(rest)
 		}
@@ -104,6 +112,9 @@ func (m moment) begin(s *script.Script, text string) (moment, error) {
 		next = m.after
 	}
 	next = next.clone()
+	if l := next.of(st.Log).log; st.Verb == script.Compact && l != nil {
+		return moment{before: m.before, after: next, cleaned: st.Log, pass: &twin.Compaction{Bound: l.Bound(), NowMs: st.NowMs}}, nil
+	}
 	next.apply(s, st)
 	return moment{before: m.before, after: next}, nil
 }
@@ -150,8 +161,11 @@ func (m moment) find(text string) (moment, error) {
 	return moment{before: next, after: m.after, unknown: true}, err
 }
 
-// show: a recovery shows a log, and from now on keeps what it showed.
+// show: a recovery shows a log, and from now on keeps what it showed; so does a compaction.
 func (m moment) show(text string) (moment, error) {
+	if m.pass != nil {
+		return m.showCleaned(text)
+	}
 	if !m.unknown {
 		return m, nil
 	}
@@ -167,6 +181,20 @@ func (m moment) show(text string) (moment, error) {
 	}
 	h.log = adopted(h.log, after, s.outcome)
 	return moment{before: next, after: m.after, unknown: true}, nil
+}
+
+func (m moment) showCleaned(text string) (moment, error) {
+	s, err := readSeen(text, func(b []byte) []byte { return b })
+	if err != nil {
+		return m, err
+	}
+	if err := m.before.of(m.cleaned).log.CheckCompacted(*m.pass, s.outcome); err != nil {
+		m.wrong = "after the compaction: " + err.Error()
+		return m, nil
+	}
+	m.after = m.before.clone()
+	m.after.of(m.cleaned).log.Adopt(s.outcome)
+	return m, nil
 }
 
 // adopted goes on with what a crash in the middle of a step left: as the log that knows all of it.
@@ -270,6 +298,8 @@ func (m *moment) judgeLog(tp kafka.TopicPartition, recovery *script.Script, r *r
 	switch {
 	case before.log == nil:
 		allowed = after.log.Crashed()
+	case m.pass != nil && m.cleaned == tp:
+		allowed = before.log.Compacting(*m.pass)
 	case after.log == nil || m.after == nil:
 		allowed = before.log.Crashed()
 	default:

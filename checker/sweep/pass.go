@@ -45,7 +45,7 @@ func (p *pass) run(ctx context.Context, s *script.Script, rec *recording, from m
 		return err
 	}
 	if p.under == "" {
-		p.complaints(s, rec)
+		p.complaints(s, rec, list)
 	}
 	p.count.Points += len(rec.points)
 	var last []pending // of the point before
@@ -112,12 +112,15 @@ func (p *pass) where(at *point, pattern string) string {
 }
 
 // complaints are steps of the script that failed although nothing was wrong with the disk.
-func (p *pass) complaints(s *script.Script, rec *recording) {
+func (p *pass) complaints(s *script.Script, rec *recording, list []moment) {
 	faulty := false
 	for i := range s.Steps {
 		faulty = faulty || s.Steps[i].Verb == script.Fault
 	}
 	for i, line := range rec.lines {
+		if list[i+1].wrong != "" {
+			line = "bad " + list[i+1].wrong
+		}
 		if strings.HasPrefix(line, "panic ") || strings.HasPrefix(line, "bad ") || strings.HasPrefix(line, "x ") && !faulty {
 			p.count.Violations = append(p.count.Violations, Violation{
 				Script: s.Name, Where: "no crash", Why: line, Promises: tail(s, rec.lines[:i+1]),

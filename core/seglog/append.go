@@ -181,10 +181,11 @@ func (l *Log) full(active *segment, h *record.Header, size int, now kafka.Now) b
 // byte is replaced.
 //
 // In a compacted log the batches of the sealed segment are durable before there is a next one. Such a log may have gaps
-// between its segments, so that recovery could not tell that the end of one is lost while the next is there.
+// between its segments, so that recovery could not tell that the end of one is lost while the next is there. It is part of
+// rule compact-below-hw: without it, compaction meets segments that a power cut may take.
 func (l *Log) roll(base kafka.Offset, now kafka.Now) (*segment, error) {
 	old := l.active()
-	if l.settings.Load().CleanupCompact && old.size() > 0 {
+	if l.settings.Load().CleanupCompact && l.cfg.Rules.CompactBelowHW && old.size() > 0 {
 		if err := l.Flush(l.EndOffset()); err != nil {
 			return nil, err
 		}

@@ -8,6 +8,7 @@
 //	@ NAME            a directory of IMAGES is next
 //	> 12              step 12 begins
 //	found t-0 ID      a log of the directory, before it is opened
+//	cleaned t-0 5 9   the first dirty offset and the bound of a compaction that is complete
 //	= t-0 JSON        what is seen of a log (twin.Outcome)
 //	bad t-0 TEXT      an index contradicts the batches
 //	< 12              step 12 is done, and whatever it promises is promised

@@ -11,6 +11,7 @@ import (
 	"trialog/core/kafka"
 	"trialog/core/producers"
 	"trialog/core/seglog"
+	"trialog/core/seglog/cleaning"
 	"trialog/core/seglog/twin"
 )
 
@@ -53,7 +54,8 @@ func (x *subject) play() {
 func (x *subject) do(st *script.Step) error {
 	switch st.Verb {
 	case script.Fault:
-		return nil // done by the simulator when it sees the line
+		_, err := os.Stat(x.dir) // the simulator does it when the next call shows it the line
+		return err
 	case script.Start:
 		d, err := seglog.OpenDir(x.dir, seglog.DirConfig{Node: 1, Rules: x.rules, ProducerRules: producers.AllRules()})
 		x.open = d
@@ -149,10 +151,23 @@ func (x *subject) log(st *script.Step, l *seglog.Log) error {
 	case script.Retain:
 		_, err := l.Retain(st.NowMs)
 		return err
+	case script.Compact:
+		return x.compact(st, l)
 	case script.Observe:
 		return x.observe(l)
 	}
 	return fmt.Errorf("nobody does %s", st.Verb)
+}
+
+// compact is one round of the cleaner, and a look at what it made.
+func (x *subject) compact(st *script.Step, l *seglog.Log) error {
+	w := cleaning.NewWorker(cleaning.Limits{MapBytes: 1 << 16, MapLoad: 0.9, BufferBytes: 4096})
+	dirt, _, err := l.Clean(w, st.NowMs)
+	if err != nil {
+		return err
+	}
+	x.say("cleaned %s %d %d", l.Partition(), dirt.First, dirt.Bound)
+	return x.observe(l)
 }
 
 func appended(a seglog.Appended, err error) error {
