@@ -178,7 +178,7 @@ func (b *Broker) removeTopic(id kafka.TopicID) {
 			p.Close()
 		}
 		tp := kafka.TopicPartition{Topic: topic.Name, Partition: kafka.PartitionID(i)}
-		if err := b.dirs.DeleteLog(tp, id); err != nil {
+		if err := b.dirs.DeleteLog(tp, id, b.now().WallMs); err != nil {
 			b.log.Error("a partition was not removed", "partition", tp.String(), "err", err)
 		}
 	}

@@ -99,7 +99,17 @@ func (c *chores) runDue(now time.Time) {
 	if !due {
 		return
 	}
-	c.broker.failDirs(c.broker.dirs.RemoveDeleted())
+	wallMs := c.broker.now().WallMs
+	nextMs, failed := c.broker.dirs.RemoveDeleted(wallMs)
+	c.broker.failDirs(failed)
+	if nextMs == 0 {
+		return
+	}
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if at := now.Add(time.Duration(nextMs-wallMs) * time.Millisecond); c.remove.IsZero() || at.Before(c.remove) {
+		c.remove = at
+	}
 }
 
 // checkpoint writes the checkpoints, and finds what failed unseen.
@@ -136,16 +146,14 @@ func (c *chores) expireProducers() error {
 	return nil
 }
 
-// removeSoon has deleted files removed after log.segment.delete.delay.ms. During
-// the start nothing has to be scheduled.
+// removeSoon has deleted files removed once the file.delete.delay.ms of each have
+// passed. During the start nothing has to be scheduled.
 func (c *chores) removeSoon() {
 	if c == nil {
 		return
 	}
 	c.mu.Lock()
-	if c.remove.IsZero() {
-		c.remove = time.Now().Add(time.Duration(c.broker.live.Load().Topic(nil).FileDeleteDelayMs) * time.Millisecond)
-	}
+	c.remove = time.Now() // whoever looks finds when the first is due
 	c.mu.Unlock()
 	select {
 	case c.wake <- struct{}{}:

@@ -125,7 +125,9 @@ func TestRuleNames(t *testing.T) {
 	require.Equal(t, []string{
 		"broker.ack-after-append", "controller.producer-ids-durable", "producers.detect-duplicates",
 		"replica.visible-after-flush", "seglog.recover-checks-crc", "seglog.recover-cuts-torn-tail",
-		"seglog.marker-removed-at-start", "seglog.fsync-directory",
+		"seglog.marker-removed-at-start", "seglog.fsync-directory", "seglog.recover-removes-later-segments",
+		"seglog.recover-producer-state", "seglog.index-sanity-check", "seglog.checkpoint-fsync-before-rename",
+		"seglog.fsync-failure-is-final", "seglog.two-step-deletion", "seglog.retain-below-hw",
 	}, all)
 	set, err := ParseRules(all)
 	require.NoError(t, err)

@@ -82,7 +82,8 @@ func (b *Broker) finishRemovals(removed map[kafka.TopicID]bool) {
 			b.log.Warn("a partition on disk belongs to no topic; it is left alone", "partition", tp.String())
 		}
 	}
-	b.failDirs(b.dirs.RemoveDeleted())
+	_, failed := b.dirs.RemoveDeleted(b.now().WallMs)
+	b.failDirs(failed)
 }
 
 // metadataSettings are those of a log that is never cut by retention or compacted, whatever the defaults of topics: a

@@ -2,8 +2,11 @@ package seglog
 
 import (
 	"fmt"
+	"hash/fnv"
+	"os"
 	"path/filepath"
 
+	"trialog/core/config"
 	"trialog/core/event"
 	"trialog/core/kafka"
 	"trialog/core/producers"
@@ -100,22 +103,36 @@ func (l *Log) write(h *record.Header, batch []byte, now kafka.Now) (Appended, er
 		return Appended{}, err
 	}
 	pos := active.size()
-	// WriteAt writes all of batch or fails: a short write is an error (KAFKA-17181). What it left is cut off; if even that
-	// fails, recovery will, since nothing comes after it (S4).
-	if _, err := active.file.WriteAt(batch, pos); err != nil {
-		if cut := active.file.Truncate(pos); cut != nil {
-			err = fmt.Errorf("%w (and the torn batch stays: %w)", err, cut)
-		}
+	if err := active.write(batch, pos); err != nil {
 		return Appended{}, l.fail(fmt.Errorf("seglog: append %s at %d: %w", l.cfg.Partition, h.BaseOffset, err))
 	}
-	active.note(h, pos, l.settings.Load().IndexIntervalBytes)
+	active.noteTimestamps(h, pos)
 	l.producers.Update(h)
 	l.publishUndecided()
 	if l.cfg.Emit != nil {
 		l.emit(appendEvent(h))
 	}
 	active.publish(h.NextOffset(), pos+int64(len(batch)))
+	if err := active.noteIndex(h, pos, l.settings.Load().IndexIntervalBytes); err != nil {
+		// The batch is in the log; whoever waits for it finds that the log has failed.
+		return Appended{}, l.fail(fmt.Errorf("seglog: index %s at %d: %w", l.cfg.Partition, h.BaseOffset, err))
+	}
 	return Appended{Base: h.BaseOffset, Next: h.NextOffset(), Timestamp: h.MaxTimestamp}, nil
+}
+
+// write puts all of batch at pos or fails: a short write is an error (KAFKA-17181). What that left is cut off; if even this
+// fails, recovery will, since nothing comes after it (S4).
+func (s *segment) write(batch []byte, pos int64) error {
+	return s.onFile(func(f *os.File) error {
+		_, err := f.WriteAt(batch, pos)
+		if err == nil {
+			return nil
+		}
+		if cut := f.Truncate(pos); cut != nil {
+			err = fmt.Errorf("%w (and the torn batch stays: %w)", err, cut)
+		}
+		return err
+	})
 }
 
 func appendEvent(h *record.Header) event.Event {
@@ -170,10 +187,22 @@ func (l *Log) full(active *segment, h *record.Header, size int, now kafka.Now) b
 	}
 	set := l.settings.Load()
 	age := now.WallMs - active.createdMs
-	if active.firstTs >= 0 && h.MaxTimestamp >= 0 {
-		age = h.MaxTimestamp - active.firstTs
+	if first := active.firstTimestamp(); first >= 0 && h.MaxTimestamp >= 0 {
+		age = h.MaxTimestamp - first
 	}
-	return have+int64(size) > int64(set.SegmentBytes) || age > set.SegmentMs || active.indexFull(set.SegmentIndexBytes)
+	return have+int64(size) > int64(set.SegmentBytes) || age > set.SegmentMs-l.jitter(active.base, set) || active.indexFull(set.SegmentIndexBytes)
+}
+
+// jitter is what is taken off segment.ms, so that partitions that were made together do not all roll together: some number
+// below segment.jitter.ms, always the same for one segment.
+func (l *Log) jitter(base kafka.Offset, set *config.Topic) int64 {
+	most := min(set.SegmentJitterMs, set.SegmentMs)
+	if most <= 0 {
+		return 0
+	}
+	hash := fnv.New64a()
+	fmt.Fprintf(hash, "%s %d", l.cfg.Partition, base)
+	return int64(hash.Sum64() % uint64(most))
 }
 
 // roll seals the active segment and makes base the start of a new one. Only the creation of the file is waited for here:
@@ -190,7 +219,7 @@ func (l *Log) roll(base kafka.Offset, now kafka.Now) (*segment, error) {
 			return nil, err
 		}
 	}
-	fresh, err := createSegment(l.dir, base, &l.cache)
+	fresh, err := createSegment(&l.env, l.dir, base)
 	if err != nil {
 		return nil, err
 	}
@@ -199,10 +228,12 @@ func (l *Log) roll(base kafka.Offset, now kafka.Now) (*segment, error) {
 	segs := *l.segments.Load()
 	if old.size() == 0 {
 		l.setSegments(append(segs[:len(segs)-1:len(segs)-1], fresh))
-		old.release()
+		old.forget()
 		return fresh, layout.RemoveIfThere(filepath.Join(l.dir, layout.FileName(old.base, layout.LogSuffix)))
 	}
-	old.noteTime()
+	if err := old.noteTime(); err != nil {
+		return nil, err
+	}
 	old.seal.Store(&seal{snapshotAt: base, snapshot: l.producers.AppendSnapshot(nil)})
 	l.setSegments(append(segs[:len(segs):len(segs)], fresh))
 	return fresh, nil

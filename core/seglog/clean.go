@@ -51,11 +51,12 @@ func (s *segment) described(set *config.Topic) (compact.Segment, error) {
 	if set.MaxCompactionLagMs == math.MaxInt64 || d.Size == 0 {
 		return d, nil
 	}
-	if !s.acquire() {
-		return d, errGone
+	f, err := s.acquire()
+	if err != nil {
+		return d, err
 	}
 	defer s.release()
-	w := takeWindow(s.file)
+	w := takeWindow(f)
 	defer w.put()
 	h, err := s.headerAt(w, 0, d.Size)
 	d.FirstMs = h.MaxTimestamp
@@ -82,6 +83,11 @@ func (l *Log) Clean(w *cleaning.Worker, nowMs int64) (compact.Dirt, compact.Stat
 	d, err := l.dirt(segs, nowMs)
 	if err != nil || d.Dirty == 0 {
 		return d, compact.Stats{}, l.sayCleaning(err)
+	}
+	if l.cfg.SaveRecoveryPoint != nil { // recovery accepts the holes that are made now only below it
+		if err := l.cfg.SaveRecoveryPoint(l.FlushedTo()); err != nil {
+			return d, compact.Stats{}, l.sayCleaning(err)
+		}
 	}
 	from := l.cleanedFrom(segs)
 	end, stats, err := w.Run(l.task(from, d, nowMs))
@@ -133,7 +139,7 @@ func (l *Log) task(from []cleanedFrom, d compact.Dirt, nowMs int64) *cleaning.Ta
 	for _, s := range from {
 		t.Segments = append(t.Segments, s.source())
 	}
-	t.Replace = func(r cleaning.Replacement) error { return l.replace(from[r.From:r.From+r.Count], r) }
+	t.Replace = func(r cleaning.Replacement) error { return l.replace(from[r.From:r.From+r.Count], r, nowMs) }
 	return t
 }
 
@@ -157,10 +163,11 @@ func (s cleanedFrom) source() cleaning.Segment {
 		Segment: compact.Segment{Base: s.base, Size: s.size, IndexSize: size(layout.IndexSuffix), TimeSize: size(layout.TimeIndexSuffix)},
 		Next:    s.next,
 		Open: func() (io.ReaderAt, func(), error) {
-			if !s.acquire() {
-				return nil, nil, errMoved
+			f, err := s.acquire()
+			if errors.Is(err, errGone) {
+				err = errMoved
 			}
-			return s.file, s.release, nil
+			return f, s.release, err
 		},
 	}
 }

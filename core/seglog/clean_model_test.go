@@ -48,7 +48,7 @@ func TestCleanWhile(t *testing.T) {
 	rounds(func() error { _, _, err := l.Clean(worker(), 1000); return err })
 	rounds(func() error {
 		_, err := l.Retain(0)
-		return errors.Join(err, l.RemoveDeleted())
+		return errors.Join(err, removed(l))
 	})
 	for range 2 {
 		rounds(func() error {

@@ -110,7 +110,7 @@ func TestClean(t *testing.T) {
 	require.NoError(t, err)
 	require.Zero(t, stats.Read, "nothing is dirty")
 
-	require.NoError(t, l.RemoveDeleted())
+	require.NoError(t, removed(l))
 	require.Equal(t, "00000000000000000000.index 00000000000000000000.log 00000000000000000000.timeindex 00000000000000000006.log 00000000000000000006.snapshot leader-epoch-checkpoint",
 		strings.Join(files(t, dir), " "), "two segments have become one")
 	want := contents(t, l)
@@ -178,7 +178,7 @@ func TestL10NothingToDo(t *testing.T) {
 		put(t, l, fmt.Sprintf("k=%d", i))
 	}
 	commit(t, l)
-	_, err := l.DeleteRecords(8)
+	_, err := l.DeleteRecords(8, 0)
 	require.NoError(t, err)
 	require.Equal(t, []kafka.Offset{6}, l.SegmentBases())
 	for _, cleanedTo := range []kafka.Offset{-1, 3, 6, 7, 8, 9, 20} {
@@ -313,7 +313,7 @@ func TestReadersFinish(t *testing.T) {
 	require.NoError(t, err)
 	want := s.Len()
 	clean(t, l, 0)
-	require.NoError(t, l.RemoveDeleted())
+	require.NoError(t, removed(l))
 	got := readAll(t, s)
 	require.Len(t, got, want)
 	it := record.NewBatches(got)

@@ -62,7 +62,7 @@ func TestReadersBesideAppends(t *testing.T) {
 		for !done.Load() {
 			_, err := l.Retain(0)
 			if err == nil {
-				err = l.RemoveDeleted()
+				_, err = l.RemoveDeleted(0)
 			}
 			if err == nil {
 				_, err = l.OffsetForTimestamp(1100, l.HighWatermark())

@@ -29,7 +29,7 @@ func TestRetentionEndsWithTheLog(t *testing.T) {
 		t.Fatalf("closed (%v) while a segment was being deleted", err)
 	case <-time.After(50 * time.Millisecond):
 	}
-	require.NoError(t, l.markDeleted(segs[0]))
+	require.NoError(t, l.markDeleted(segs[0], 0))
 	l.background.Done()
 	require.NoError(t, <-closed)
 	require.NoFileExists(t, filepath.Join(dir, layout.FileName(0, layout.LogSuffix)))

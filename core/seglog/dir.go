@@ -17,6 +17,7 @@ import (
 	"trialog/core/kafka"
 	"trialog/core/producers"
 	"trialog/core/seglog/layout"
+	"trialog/core/seglog/openfiles"
 )
 
 // DirConfig is what a log directory is told when it opens.
@@ -26,6 +27,8 @@ type DirConfig struct {
 	ProducerRules producers.Rules
 	Emit          func(event.Event)                           // see Config.Emit
 	Recovering    func(tp kafka.TopicPartition, segments int) // see Config.Recovering; from the goroutine that opens the log
+	// Files bounds the open files of all directories that share it. nil: this directory has a bound of its own.
+	Files *openfiles.Cache
 }
 
 // Dir is one entry of log.dirs: the logs in it, the clean-shutdown marker, the checkpoints. All methods may be called
@@ -40,8 +43,9 @@ type Dir struct {
 	logs     []*Log // by partition
 	known    []known
 	warnings []string
-	read     int64 // bytes that recoveries read since the last checkpoint
-	stale    bool  // the checkpoint files may have rows of logs that are gone
+	read     int64         // bytes that recoveries read since the last checkpoint
+	stale    bool          // the checkpoint files may have rows of logs that are gone
+	deleted  []deletedFile // directories that this process renamed
 
 	saveMu  sync.Mutex // checkpoint files are written one at a time
 	written [len(checkpointFiles)][]byte
@@ -66,6 +70,9 @@ const (
 // OpenDir opens the log directory at path, making it (and what is above it) if it does not exist. The clean-shutdown
 // marker is read and removed, durably, before anything else (KAFKA-10471, rule marker-removed-at-start). It opens no log.
 func OpenDir(path string, cfg DirConfig) (*Dir, error) {
+	if cfg.Files == nil {
+		cfg.Files = openfiles.New(openfiles.DefaultMax)
+	}
 	d := &Dir{path: path, cfg: cfg, brokerEpoch: kafka.NoBrokerEpoch}
 	if err := d.open(); err != nil {
 		return nil, fmt.Errorf("seglog: open log directory %s: %w", path, err)
@@ -222,7 +229,7 @@ func (d *Dir) OpenLog(tp kafka.TopicPartition, id kafka.TopicID, settings config
 	d.mu.Unlock()
 	l, err := Open(path, Config{
 		Node: d.cfg.Node, Partition: tp, TopicID: id, Settings: settings, Rules: d.cfg.Rules, ProducerRules: d.cfg.ProducerRules,
-		Emit: d.cfg.Emit, SaveRecoveryPoint: func(kafka.Offset) error { return d.Checkpoint() }, Recovering: recovering,
+		Emit: d.cfg.Emit, SaveRecoveryPoint: func(kafka.Offset) error { return d.Checkpoint() }, Recovering: recovering, Files: d.cfg.Files,
 	}, Start{
 		Clean: d.clean, RecoveryPoint: max(k.offsets[knownRecoveryPoint], 0), LogStart: max(k.offsets[knownLogStart], 0),
 		HighWatermark: max(k.offsets[knownHW], 0), CleanedTo: k.offsets[knownCleanedTo],
@@ -301,19 +308,20 @@ func (d *Dir) Logs() []*Log {
 }
 
 // DeleteLog closes the log if it is open and renames its directory to `<topic>-<partition>.<unique>-delete`, durably.
-// unique is 32 hex digits in Kafka. RemoveDeleted removes what is so marked. A partition that is not there is no error.
-func (d *Dir) DeleteLog(tp kafka.TopicPartition, unique string) error {
-	return d.rename(tp, unique, layout.DeleteDirSuffix)
+// unique is 32 hex digits in Kafka. RemoveDeleted removes what is so marked, once file.delete.delay.ms of the log have
+// passed since nowMs (wall time). A partition that is not there is no error.
+func (d *Dir) DeleteLog(tp kafka.TopicPartition, unique string, nowMs int64) error {
+	return d.rename(tp, unique, layout.DeleteDirSuffix, nowMs)
 }
 
 // SetAside does the same with `<topic>-<partition>.<unique>-stray`, which nobody removes: Kafka's place for a partition of
 // which the metadata does not know whether its topic was ever deleted.
 func (d *Dir) SetAside(tp kafka.TopicPartition, unique string) error {
-	return d.rename(tp, unique, layout.StrayDirSuffix)
+	return d.rename(tp, unique, layout.StrayDirSuffix, 0)
 }
 
 // rename takes a partition out of the directory's logs; kind is the suffix that says why.
-func (d *Dir) rename(tp kafka.TopicPartition, unique, kind string) error {
+func (d *Dir) rename(tp kafka.TopicPartition, unique, kind string, nowMs int64) error {
 	var open *Log
 	d.mu.Lock()
 	if i, ok := d.search(tp); ok {
@@ -329,7 +337,13 @@ func (d *Dir) rename(tp kafka.TopicPartition, unique, kind string) error {
 	// Kafka shortens the topic so that the name stays within 255 bytes.
 	suffix := fmt.Sprintf("-%d.%s%s", tp.Partition, unique, kind)
 	topic := tp.Topic[:min(len(tp.Topic), 255-len(suffix))]
-	err := os.Rename(filepath.Join(d.path, tp.String()), filepath.Join(d.path, topic+suffix))
+	to := filepath.Join(d.path, topic+suffix)
+	err := os.Rename(filepath.Join(d.path, tp.String()), to)
+	if err == nil && open != nil && kind == layout.DeleteDirSuffix {
+		d.mu.Lock()
+		d.deleted = append(d.deleted, deletedFile{to, nowMs + open.settings.Load().FileDeleteDelayMs})
+		d.mu.Unlock()
+	}
 	if err == nil {
 		err = syncDir(d.path, d.cfg.Rules)
 	}
@@ -339,25 +353,49 @@ func (d *Dir) rename(tp kafka.TopicPartition, unique, kind string) error {
 	return nil
 }
 
-// RemoveDeleted removes directories that are marked for deletion, and deleted segments of all logs.
-func (d *Dir) RemoveDeleted() error {
+// RemoveDeleted removes directories that are marked for deletion, and deleted segments of all logs, if their time has come;
+// of what an earlier process has marked, it has. It says when the next one is due (ms, wall time), or 0.
+func (d *Dir) RemoveDeleted(nowMs int64) (nextMs int64, err error) {
 	for _, l := range d.Logs() {
-		if err := l.RemoveDeleted(); err != nil {
-			return err
+		next, err := l.RemoveDeleted(nowMs)
+		if err != nil {
+			return 0, err
 		}
+		nextMs = sooner(nextMs, next)
 	}
 	entries, err := os.ReadDir(d.path)
 	if err != nil {
-		return fmt.Errorf("seglog: list %s: %w", d.path, err)
+		return nextMs, fmt.Errorf("seglog: list %s: %w", d.path, err)
 	}
 	for _, e := range entries {
-		if e.IsDir() && strings.HasSuffix(e.Name(), layout.DeleteDirSuffix) && strings.Contains(e.Name(), ".") {
-			if err := os.RemoveAll(filepath.Join(d.path, e.Name())); err != nil {
-				return fmt.Errorf("seglog: remove %s: %w", e.Name(), err)
-			}
+		if !e.IsDir() || !strings.HasSuffix(e.Name(), layout.DeleteDirSuffix) || !strings.Contains(e.Name(), ".") {
+			continue
+		}
+		path := filepath.Join(d.path, e.Name())
+		if due := d.dueAt(path); nowMs < due {
+			nextMs = sooner(nextMs, due)
+			continue
+		}
+		if err := os.RemoveAll(path); err != nil {
+			return nextMs, fmt.Errorf("seglog: remove %s: %w", e.Name(), err)
+		}
+		d.mu.Lock()
+		d.deleted = slices.DeleteFunc(d.deleted, func(f deletedFile) bool { return f.path == path })
+		d.mu.Unlock()
+	}
+	return nextMs, nil
+}
+
+// dueAt is when a directory that is marked may be removed; 0 for one that this process did not mark.
+func (d *Dir) dueAt(path string) int64 {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	for _, f := range d.deleted {
+		if f.path == path {
+			return f.dueMs
 		}
 	}
-	return nil
+	return 0
 }
 
 // Checkpoint writes the files replication-offset-checkpoint (HW), recovery-point-offset-checkpoint,

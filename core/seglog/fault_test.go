@@ -82,7 +82,7 @@ func TestFailedFsync(t *testing.T) {
 	r, w, err := os.Pipe()
 	require.NoError(t, err)
 	defer w.Close()
-	active.file = r // fsync of a pipe is EINVAL
+	active.file = active.env.files.Adopt(l.dir, 0, ".pipe", r) // fsync of a pipe is EINVAL
 	require.ErrorIs(t, l.Flush(8), syscall.EINVAL)
 	r.Close()
 	active.file = file

@@ -13,33 +13,6 @@ import (
 	"trialog/core/seglog/layout"
 )
 
-// readIndexFiles reads both index files of a sealed segment; ok is false when they are missing or cannot be right. A
-// segment that holds data has a time entry (written at roll and close) unless no batch has a timestamp: then it is
-// rebuilt each time, which is rare and right.
-func (s *segment) readIndexFiles() (offsets []layout.OffsetEntry, times []layout.TimeEntry, ok bool, err error) {
-	next, size := s.bounds()
-	rawOffsets, err := layout.ReadIfThere(s.path(layout.IndexSuffix))
-	if err != nil {
-		return nil, nil, false, err
-	}
-	rawTimes, err := layout.ReadIfThere(s.path(layout.TimeIndexSuffix))
-	if err != nil {
-		return nil, nil, false, err
-	}
-	offsets, okOffsets := layout.ParseOffsetIndex(rawOffsets, size)
-	times, okTimes := layout.ParseTimeIndex(rawTimes, next-s.base)
-	ok = rawOffsets != nil && rawTimes != nil && okOffsets && okTimes && (size == 0 || len(times) > 0)
-	return offsets, times, ok, nil
-}
-
-// writeIndexFiles writes and fsyncs both index files.
-func (s *segment) writeIndexFiles() error {
-	if err := layout.WriteSynced(s.path(layout.IndexSuffix), layout.AppendOffsetEntries(nil, s.offsets.load())); err != nil {
-		return err
-	}
-	return layout.WriteSynced(s.path(layout.TimeIndexSuffix), layout.AppendTimeEntries(nil, s.times.load()))
-}
-
 // syncDir makes the names in a directory durable; nothing under rule fsync-directory off.
 func syncDir(dir string, rules Rules) error {
 	if !rules.FsyncDirectory {
@@ -57,6 +30,8 @@ func writeDurable(dir, name string, data []byte, rules Rules) error {
 type listing struct {
 	logs      []kafka.Offset
 	snapshots []kafka.Offset
+	// fsyncFailed: an fsync of the log failed since it was recovered.
+	fsyncFailed bool
 }
 
 // listFiles lists a partition's directory and tidies it: leftovers of deletions and of unfinished writes go.
@@ -73,6 +48,8 @@ func listFiles(dir string) (listing, error) {
 			if err := os.Remove(filepath.Join(dir, e.Name())); err != nil {
 				return l, err
 			}
+		case e.Name() == layout.FsyncFailedFile:
+			l.fsyncFailed = true
 		case ok && suffix == layout.LogSuffix:
 			l.logs = append(l.logs, base)
 		case ok && suffix == layout.SnapshotSuffix:

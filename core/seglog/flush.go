@@ -2,6 +2,7 @@ package seglog
 
 import (
 	"fmt"
+	"os"
 	"path/filepath"
 	"sync"
 	"sync/atomic"
@@ -100,17 +101,17 @@ func (l *Log) flushPass(sealedOnly bool) error {
 	}
 	for _, s := range segs[first : len(segs)-1] {
 		if err := l.flushSealed(s); err != nil {
-			return l.fail(fmt.Errorf("seglog: flush %s: %w", l.cfg.Partition, err))
+			return l.flushFailed(err)
 		}
 	}
 	if !sealedOnly && target > l.flush.to.Load() {
-		if err := active.file.Sync(); err != nil {
-			return l.fail(fmt.Errorf("seglog: flush %s: %w", l.cfg.Partition, err))
+		if err := active.sync(); err != nil {
+			return l.flushFailed(err)
 		}
 	}
 	if l.dirDirty.Swap(false) {
 		if err := syncDir(l.dir, l.cfg.Rules); err != nil {
-			return l.fail(fmt.Errorf("seglog: flush %s: %w", l.cfg.Partition, err))
+			return l.flushFailed(err)
 		}
 	}
 	if target > l.flush.to.Load() {
@@ -120,14 +121,39 @@ func (l *Log) flushPass(sealedOnly bool) error {
 	return nil
 }
 
+// flushFailed stops the log (S4), unless rule fsync-failure-is-final is off: then the next flush tries again, and takes the
+// pages that the kernel dropped for written.
+func (l *Log) flushFailed(err error) error {
+	err = fmt.Errorf("seglog: flush %s: %w", l.cfg.Partition, err)
+	if !l.cfg.Rules.FsyncFailureIsFinal {
+		return err
+	}
+	return l.fail(err)
+}
+
+// sync makes the batches of the segment durable. A failure is noted in the directory for the next process, which finds the
+// bytes in the page cache and must not believe that they are on disk; after a power cut that note is not needed.
+func (s *segment) sync() error {
+	return s.onFile(func(f *os.File) error {
+		err := f.Sync()
+		if err == nil || !s.env.rules.FsyncFailureIsFinal {
+			return err
+		}
+		if noted := os.WriteFile(filepath.Join(s.dir, layout.FsyncFailedFile), nil, 0o644); noted != nil {
+			err = fmt.Errorf("%w (and this could not be noted: %w)", err, noted)
+		}
+		return err
+	})
+}
+
 // flushSealed completes a sealed segment: batches, indexes, the producer snapshot at its end. Only clean segments are
 // ever deleted, so its files are there.
 func (l *Log) flushSealed(s *segment) error {
-	if err := s.file.Sync(); err != nil {
+	if err := s.sync(); err != nil {
 		return err
 	}
 	if todo := s.seal.Load(); todo != nil {
-		if err := s.writeIndexFiles(); err != nil {
+		if err := s.index.Seal(); err != nil {
 			return err
 		}
 		if todo.snapshot != nil {
@@ -138,8 +164,8 @@ func (l *Log) flushSealed(s *segment) error {
 		}
 		l.dirDirty.Store(true)
 		s.seal.Store(nil)
-		s.cache.add(s)
 	}
 	s.clean.Store(true)
+	s.unpin()
 	return nil
 }

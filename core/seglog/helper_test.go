@@ -78,7 +78,7 @@ func open(t tb, dir string, cfg Config, start Start) *Log {
 func (l *Log) abandon() {
 	l.background.Wait()
 	for _, s := range *l.segments.Load() {
-		s.release()
+		s.forget()
 	}
 }
 
@@ -180,4 +180,10 @@ func readAll(t tb, s Slice) []byte {
 	require.NoError(t, err)
 	s.Close()
 	return b[:n]
+}
+
+// removed removes all that was deleted.
+func removed(l *Log) error {
+	_, err := l.RemoveDeleted(1 << 62)
+	return err
 }

@@ -22,11 +22,11 @@ func TestDirForgetsDeletedLog(t *testing.T) {
 			require.NoError(t, err)
 			fill(t, first, 20)
 			first.SetHighWatermark(40)
-			_, err = first.DeleteRecords(30)
+			_, err = first.DeleteRecords(30, 0)
 			require.NoError(t, err)
 			require.NoError(t, first.Flush(40))
 			require.NoError(t, d.Checkpoint())
-			require.NoError(t, d.DeleteLog(t0, "0123"))
+			require.NoError(t, d.DeleteLog(t0, "0123", 0))
 			if c.killed {
 				d.abandon()
 				d = openDir(t, path, dirConfig())

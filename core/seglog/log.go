@@ -14,6 +14,7 @@ import (
 	"trialog/core/kafka"
 	"trialog/core/producers"
 	"trialog/core/seglog/layout"
+	"trialog/core/seglog/openfiles"
 )
 
 // Config is what a log is told when it opens.
@@ -33,6 +34,9 @@ type Config struct {
 	// SaveRecoveryPoint is called before a truncation cuts the file, so that no checkpoint claims more than the file will
 	// hold. nil: nobody keeps one. Dir sets it.
 	SaveRecoveryPoint func(kafka.Offset) error
+	// Files bounds how many files are open, together with those of all other logs that share it. nil: this log has a bound
+	// of its own.
+	Files *openfiles.Cache
 	// Recovering is told how many segments a recovery has to read yet, before each of them and at the end. nil: nobody asks.
 	Recovering func(segments int)
 }
@@ -45,7 +49,10 @@ type Start struct {
 	RecoveryPoint kafka.Offset // 0 when unknown
 	LogStart      kafka.Offset // 0 when unknown
 	HighWatermark kafka.Offset // 0 when unknown
-	CleanedTo     kafka.Offset // -1 when unknown
+	// CleanedTo is the cleaner's checkpoint; 0 or less when unknown. Nothing at or above both it and RecoveryPoint was
+	// compacted, so that recovery can tell a hole that compaction left from one where something is lost: Clean saves the
+	// recovery point before it replaces segments.
+	CleanedTo kafka.Offset
 }
 
 // Log is one partition's log. All methods may be called from any goroutine.
@@ -53,7 +60,7 @@ type Log struct {
 	cfg     Config
 	dir     string
 	topicID kafka.TopicID
-	cache   indexCache
+	env     environment
 	read    int64  // bytes that its recovery read
 	cut     string // what its recovery cut off and why, "" for nothing
 
@@ -81,7 +88,7 @@ type Log struct {
 	flush      flusher
 	background sync.WaitGroup
 	deletedMu  sync.Mutex
-	deleted    []string // paths of files renamed to .deleted
+	deleted    []deletedFile
 }
 
 // fail stops the log; the first failure is kept (S4).
@@ -259,7 +266,7 @@ func (l *Log) Close() error {
 	_ = l.exclusive(func() error {
 		l.closed.Store(true)
 		for _, s := range *l.segments.Load() {
-			s.release()
+			s.forget()
 		}
 		return nil
 	})
@@ -269,10 +276,12 @@ func (l *Log) Close() error {
 // flushForClose seals the active segment too: with its indexes and a producer snapshot at the end offset.
 func (l *Log) flushForClose() error {
 	active := l.active()
-	active.noteTime()
-	err := l.Flush(l.EndOffset())
+	err := active.noteTime()
 	if err == nil {
-		err = active.writeIndexFiles()
+		err = l.Flush(l.EndOffset())
+	}
+	if err == nil {
+		err = active.index.Seal()
 	}
 	if err == nil {
 		err = layout.WriteSynced(filepath.Join(l.dir, layout.FileName(l.EndOffset(), layout.SnapshotSuffix)), l.producers.AppendSnapshot(nil))

@@ -8,6 +8,9 @@ import (
 	"sort"
 
 	"trialog/core/kafka"
+	"trialog/core/record"
+	"trialog/core/seglog/index"
+	"trialog/core/seglog/layout"
 )
 
 // Read finds the batches from the one that holds offset on. The slice ends before the first batch that reaches
@@ -17,26 +20,56 @@ import (
 // offset is below the start or above the end offset; ErrClosed; other errors are of the file system, or ErrCorrupt.
 // The first batch may start below offset (and below the start offset, KAFKA-6975). The caller must Close the slice.
 //
-// It takes no lock. It costs one pread where the batch does not begin at an index entry, another when maxOffset lies
-// inside the segment and far from offset.
+// It takes no lock, unless it meets a change of the list of segments or an index that has to be repaired. It costs one pread
+// of the index and one of the log, and the same again when maxOffset lies inside the segment and far from offset; another
+// of the log where index.interval.bytes is far above its default.
 func (l *Log) Read(offset kafka.Offset, maxBytes int, maxOffset kafka.Offset, minOneBatch bool) (Slice, error) {
 	return lookAgain(l, func() (Slice, error) { return l.readOnce(offset, maxBytes, maxOffset, minOneBatch) })
 }
 
-// lookAgain repeats look while it meets segments that are deleted meanwhile.
+// lookAgain repeats look while it meets segments that are deleted meanwhile, and indexes that have to be repaired. The append
+// lock must not be held.
 func lookAgain[T any](l *Log, look func() (T, error)) (T, error) {
+	var repaired *segment
 	for {
 		found, err := look()
-		if !errors.Is(err, errGone) {
-			return found, err
+		if err == nil {
+			return found, nil
 		}
-		l.appendMu.Lock() // whoever replaces segments holds it until the new list is there
-		err = l.usable()
-		l.appendMu.Unlock()
+		var damage *damagedIndex
+		switch {
+		case errors.As(err, &damage) && damage.seg != repaired:
+			repaired = damage.seg
+			err = l.repair(damage)
+		case errors.Is(err, errGone):
+			l.appendMu.Lock() // whoever replaces segments holds it until the new list is there
+			err = l.usable()
+			l.appendMu.Unlock()
+		case damage != nil:
+			err = fmt.Errorf("%w: %w", ErrCorrupt, err)
+		}
 		if err != nil {
 			return found, err
 		}
 	}
+}
+
+// repair has an index made anew, unless somebody has done so since.
+func (l *Log) repair(d *damagedIndex) error {
+	l.appendMu.Lock()
+	defer l.appendMu.Unlock()
+	return l.exclusive(func() error {
+		if l.closed.Load() {
+			return ErrClosed
+		}
+		if d.seg.repairs.Load() != d.seen {
+			return nil
+		}
+		if err := d.seg.repair(); err != nil && !errors.Is(err, errGone) {
+			return err
+		}
+		return nil
+	})
 }
 
 // errGone: the segment was deleted between finding and opening it.
@@ -68,17 +101,21 @@ func find(segs []*segment, offset kafka.Offset) int {
 }
 
 func (s *segment) read(offset kafka.Offset, maxBytes int, limit kafka.Offset, minOne bool) (slice Slice, found bool, err error) {
-	if !s.acquire() {
-		return Slice{}, false, errGone
+	f, err := s.acquire()
+	if err != nil {
+		return Slice{}, false, err
 	}
+	cuts := s.cuts.Load() // before the bounds: a cut in between voids the slice
 	defer func() {
 		if slice.seg == nil {
 			s.release()
 		}
+		if err != nil && s.cuts.Load() != cuts {
+			err = errGone // what was read is neither of before nor of after the cut
+		}
 	}()
-	cuts := s.cuts.Load() // before the bounds: a cut in between voids the slice
 	next, size := s.bounds()
-	w := takeWindow(s.file)
+	w := takeWindow(f)
 	defer w.put()
 	pos, err := s.locate(w, offset, 0, size)
 	if err != nil || pos == size {
@@ -106,7 +143,7 @@ func (s *segment) read(offset kafka.Offset, maxBytes int, limit kafka.Offset, mi
 			return Slice{}, true, nil
 		}
 	}
-	return Slice{seg: s, pos: pos, n: int(stop - pos), cuts: cuts}, true, nil
+	return Slice{seg: s, file: f, pos: pos, n: int(stop - pos), cuts: cuts}, true, nil
 }
 
 // locate is the position of the first batch whose last offset is at or above offset, or size if there is none. Nothing
@@ -115,13 +152,18 @@ func (s *segment) locate(w *window, offset kafka.Offset, from, size int64) (int6
 	if offset <= s.base {
 		return from, nil
 	}
-	rows, _, err := s.indexes()
+	e, found, err := s.index.Offset(offset-s.base, &w.scratch)
 	if err != nil {
-		return 0, err
+		return 0, s.lookupError(err)
 	}
-	pos := max(from, lookup(rows, uint32(min(offset-s.base, 1<<31))))
+	doubtful := found && int64(e.Pos) > from && s.env.rules.IndexSanityCheck
+	pos := max(from, int64(e.Pos))
 	for pos < size {
 		h, err := s.headerAt(w, pos, size)
+		if doubtful && w.err == nil && (err != nil || h.LastOffset()-s.base != int64(e.Last)) {
+			return 0, s.misplaced(e, h)
+		}
+		doubtful = false
 		if err != nil {
 			return 0, err
 		}
@@ -136,11 +178,17 @@ func (s *segment) locate(w *window, offset kafka.Offset, from, size int64) (int6
 	return size, nil
 }
 
+// misplaced is the error for an index entry that names another batch than the one that is there.
+func (s *segment) misplaced(e layout.OffsetEntry, h record.Header) error {
+	return s.lookupError(fmt.Errorf("%w: %s: entry %+v, but there is %s", index.ErrDamaged, s.path(layout.IndexSuffix), e, h.String()))
+}
+
 // Slice is a range of bytes of one segment file. It stays readable when the segment is deleted meanwhile; when the log
 // is truncated into it, reading fails with ErrTruncated: a frame that was promised to a client must then be given up
 // with its connection. The zero value is empty. It is used by one goroutine at a time.
 type Slice struct {
 	seg  *segment
+	file *os.File // open as long as the slice is
 	pos  int64
 	n    int
 	cuts uint32
@@ -161,7 +209,7 @@ func (s *Slice) ReadAt(p []byte, off int64) (int, error) {
 	}
 	want := p[:min(int64(len(p)), int64(s.n)-off)]
 	if len(want) > 0 {
-		n, err := s.seg.file.ReadAt(want, s.pos+off)
+		n, err := s.file.ReadAt(want, s.pos+off)
 		if s.void() {
 			return 0, ErrTruncated
 		}
@@ -169,7 +217,7 @@ func (s *Slice) ReadAt(p []byte, off int64) (int, error) {
 			if errors.Is(err, io.EOF) {
 				err = io.ErrUnexpectedEOF
 			}
-			return n, fmt.Errorf("seglog: read %s at %d: %w", s.seg.file.Name(), s.pos+off+int64(n), err)
+			return n, fmt.Errorf("seglog: read %s at %d: %w", s.file.Name(), s.pos+off+int64(n), err)
 		}
 	}
 	if len(want) < len(p) {
@@ -193,7 +241,7 @@ func (s *Slice) Send(off int64, send func(f *os.File, pos int64, n int) (int, er
 	if s.void() {
 		return 0, ErrTruncated
 	}
-	return send(s.seg.file, s.pos+off, s.n-int(off))
+	return send(s.file, s.pos+off, s.n-int(off))
 }
 
 // EndsSegmentBefore reports that the slice reaches the end of its segment, and that records below end lie in later

@@ -13,6 +13,7 @@ import (
 	"trialog/core/producers"
 	"trialog/core/record"
 	"trialog/core/seglog/layout"
+	"trialog/core/seglog/openfiles"
 )
 
 // scanWindow is how much one pread of a recovery takes in.
@@ -21,18 +22,24 @@ const scanWindow = 256 << 10
 // Open opens the log in the directory dir, which is made if it does not exist, and recovers it. When it returns, all
 // that the log holds is durable, unless start.Clean said so already.
 //
-// After an unclean stop the log ends before the first batch that is not whole, does not follow the one before it, or has
-// a wrong CRC; what comes after it is cut off, later segments included: a hole is never kept, since a log with a hole
-// would be taken for complete.
+// After an unclean stop what lies beyond the recovery point is read and checked: the log ends before the first batch that is
+// not whole, does not follow the one before it, or has a wrong CRC; what comes after it is cut off, later segments included.
+// A hole is kept only where compaction may have made it, since a log with another would be taken for complete. A segment
+// with an offset that is too far from its base is split in two (KAFKA-6264). After a clean stop only the last index interval
+// is read.
 func Open(dir string, cfg Config, start Start) (*Log, error) {
+	if cfg.Files == nil {
+		cfg.Files = openfiles.New(openfiles.DefaultMax)
+	}
 	l := &Log{cfg: cfg, dir: dir, topicID: cfg.TopicID, epochs: &epochs.Cache{}, producers: producers.New(cfg.ProducerRules)}
+	l.env = environment{files: cfg.Files, rules: &l.cfg.Rules}
 	l.flush.done = sync.NewCond(&l.flush.mu)
 	l.SetSettings(cfg.Settings)
 	l.cleanedTo.Store(start.CleanedTo)
 	r := &recovery{l: l, start: start}
 	if err := r.run(); err != nil {
 		for _, s := range r.segs {
-			s.release()
+			s.forget()
 		}
 		return nil, fmt.Errorf("seglog: open %s: %w", dir, err)
 	}
@@ -46,9 +53,11 @@ type recovery struct {
 	segs  []*segment
 	files listing
 
-	first   int  // segs[first:] are read
-	rebuild bool // the epochs have to be found in the batches
-	dirty   bool // the epochs differ from the file
+	first   int          // segs[first:] are read
+	from    kafka.Offset // of the first batch that is read
+	rebuild bool         // the epochs have to be found in the batches
+	dirty   bool         // the epochs differ from the file
+	suspect bool         // an fsync failed: what is read may not be on disk
 	next    kafka.Offset
 	epoch   kafka.LeaderEpoch
 
@@ -75,9 +84,16 @@ func (r *recovery) run() error {
 	if err = r.loadEpochs(); err != nil {
 		return err
 	}
+	if r.suspect = r.files.fsyncFailed; r.suspect {
+		r.start.Clean = false
+	}
+	if err = r.lookFar(); err != nil {
+		return err
+	}
 	if r.start.Clean || r.fresh {
 		err = r.trust()
-	} else {
+	}
+	if !r.start.Clean && !r.fresh {
 		err = r.scan()
 	}
 	if err == nil {
@@ -86,34 +102,30 @@ func (r *recovery) run() error {
 	return err
 }
 
-// openSegments opens all .log files; an empty directory gets its first segment.
+// openSegments makes the segments of all .log files; only the last one is opened. An empty directory gets its first one.
 func (r *recovery) openSegments() error {
 	l := r.l
 	for i, base := range r.files.logs {
-		f, err := os.OpenFile(filepath.Join(l.dir, layout.FileName(base, layout.LogSuffix)), os.O_RDWR, 0)
+		path := filepath.Join(l.dir, layout.FileName(base, layout.LogSuffix))
+		info, err := os.Stat(path)
+		if err == nil && info.Size() > 1<<31-1 {
+			err = fmt.Errorf("%s: %d bytes, more than a segment can have", path, info.Size())
+		}
 		if err != nil {
 			return err
-		}
-		info, err := f.Stat()
-		if err == nil && info.Size() > 1<<31-1 {
-			err = fmt.Errorf("%s: %d bytes, more than a segment can have", f.Name(), info.Size())
 		}
 		next := base + 1<<31 // of the last one it is not known yet
 		if i+1 < len(r.files.logs) {
 			next = min(next, r.files.logs[i+1])
 		}
-		if err != nil {
-			f.Close()
-			return err
-		}
-		s := newSegment(l.dir, base, next, info.Size(), f, &l.cache)
+		s := newSegment(&l.env, l.dir, base, next, info.Size())
 		s.clean.Store(true)
 		r.segs = append(r.segs, s)
 	}
-	if len(r.segs) > 0 {
-		return nil
+	if n := len(r.segs); n > 0 {
+		return r.segs[n-1].pin()
 	}
-	s, err := createSegment(l.dir, r.start.LogStart, &l.cache)
+	s, err := createSegment(&l.env, l.dir, r.start.LogStart)
 	if err != nil {
 		return err
 	}
@@ -121,96 +133,18 @@ func (r *recovery) openSegments() error {
 	return syncDir(l.dir, AllRules())
 }
 
-// loadEpochs reads the leader-epoch checkpoint. A missing or bad one is rebuilt from the batches (KAFKA-16541).
-func (r *recovery) loadEpochs() error {
-	text, err := layout.ReadIfThere(filepath.Join(r.l.dir, layout.EpochFile))
-	if err != nil {
-		return err
-	}
-	cache, err := epochs.ParseCheckpoint(text)
-	if text == nil || err != nil {
-		r.rebuild, r.dirty = true, true
-		return nil
-	}
-	r.l.epochs = cache
-	return nil
-}
-
-// trust takes the files of a clean stop as they are: only the headers after the last index entry are looked at, to find
-// the end. Like Kafka, it does not look for damage: that is what the marker stands for.
-func (r *recovery) trust() error {
-	r.first = len(r.segs) - 1
-	active := r.segs[r.first]
-	if _, _, err := active.indexes(); err != nil {
-		return err
-	}
-	r.l.cache.remove(active)
-	if err := active.findEnd(r.l.cfg.Settings.IndexIntervalBytes); err != nil {
-		return err
-	}
-	r.next = active.next()
-	if r.rebuild {
-		if err := r.epochsBelow(r.next); err != nil {
-			return err
-		}
-	}
-	return r.loadProducers(r.next)
-}
-
-// findEnd walks the headers from the last index entry on and publishes the end. Bytes after the last whole batch stay.
-func (s *segment) findEnd(interval int32) error {
-	w := takeWindow(s.file)
-	defer w.put()
-	size := s.size()
-	pos := s.lastIndexed(w)
-	if h, err := s.headerAt(w, 0, size); err == nil {
-		s.firstTs = h.MaxTimestamp
-	}
-	next := s.base
-	for pos < size {
-		h, err := s.headerAt(w, pos, size)
-		if err != nil {
-			break
-		}
-		s.note(&h, pos, interval)
-		next, pos = h.NextOffset(), pos+int64(h.Size())
-	}
-	if w.err != nil {
-		return w.err
-	}
-	s.publish(next, size)
-	return nil
-}
-
-// lastIndexed is the position of the last index entry; the state of the index becomes what it was when that was made. An
-// entry that does not fit the batch that it names voids the whole index.
-func (s *segment) lastIndexed(w *window) int64 {
-	s.sinceIndex = 0
-	offsets, times := s.offsets.load(), s.times.load()
-	n, m := len(offsets), len(times)
-	if n > 0 && m > 0 {
-		pos := int64(offsets[n-1].Pos)
-		if h, err := s.headerAt(w, pos, s.size()); err == nil && h.LastOffset()-s.base == int64(offsets[n-1].Last) {
-			s.largest.Store(times[m-1].Timestamp)
-			s.largestAt = s.base + int64(times[m-1].Last)
-			return pos
-		}
-	}
-	s.offsets.set(nil)
-	s.times.set(nil)
-	s.largest.Store(kafka.NoTimestamp)
-	return 0
-}
-
-// scan reads and checks everything from the recovery point on, the last segment in any case, and cuts the log where it
-// ends.
+// scan reads and checks everything from the recovery point on, and cuts the log where it ends.
 func (r *recovery) scan() error {
 	l := r.l
 	r.first = len(r.segs) - 1
 	for r.first > 0 && r.segs[r.first].base > r.start.RecoveryPoint {
 		r.first--
 	}
-	r.next = r.segs[r.first].base
+	pos, err := r.resume(r.segs[r.first])
+	if err != nil {
+		return err
+	}
+	r.from = r.next
 	if r.rebuild {
 		if err := r.epochsBelow(r.next); err != nil {
 			return err
@@ -222,24 +156,37 @@ func (r *recovery) scan() error {
 	if err := r.loadProducers(r.next); err != nil {
 		return err
 	}
-	w := &window{buf: make([]byte, scanWindow)}
 	defer l.recovering(0)
-	for i := r.first; i < len(r.segs); i++ {
+	return r.scanFrom(pos)
+}
+
+// scanFrom reads segs[first:], the first of them from pos on.
+func (r *recovery) scanFrom(pos int64) error {
+	w := &window{buf: make([]byte, scanWindow)}
+	for i := r.first; i < len(r.segs); i++ { // there are more when one is split
 		s := r.segs[i]
-		l.recovering(len(r.segs) - i)
-		if s.base < r.next || s.base > r.next && !l.cfg.Settings.CleanupCompact {
+		r.l.recovering(len(r.segs) - i)
+		if i > r.first && !r.follows(s.base) {
 			r.why = s.corrupt(0, fmt.Sprintf("the segment before it ends at %d", r.next))
-			return r.cutAt(i-1, r.segs[i-1].size())
+			if r.l.cfg.Rules.RecoverRemovesLaterSegments {
+				return r.cutAt(i-1, r.segs[i-1].size())
+			}
 		}
-		r.next = s.base // compaction leaves gaps between segments, and empty ones
-		pos, err := r.scanSegment(w, s)
-		if errors.Is(err, ErrCorrupt) {
+		r.next = max(r.next, s.base) // compaction leaves gaps between segments, and empty ones
+		end, err := r.scanSegment(w, s, pos)
+		switch {
+		case errors.Is(err, errTooFar):
+			err = r.split(i, end)
+		case errors.Is(err, ErrCorrupt):
 			r.why = err
-			return r.cutAt(i, pos)
+			if err = r.cutAt(i, end); err == nil && r.l.cfg.Rules.RecoverRemovesLaterSegments {
+				return nil
+			}
 		}
 		if err != nil {
 			return err
 		}
+		pos = 0
 	}
 	return nil
 }
@@ -251,34 +198,72 @@ func (l *Log) recovering(segments int) {
 	}
 }
 
-// scanSegment checks every batch, and rebuilds indexes, epochs and producer state from them. It returns where the good
-// part ends.
-func (r *recovery) scanSegment(w *window, s *segment) (int64, error) {
-	interval := r.l.cfg.Settings.IndexIntervalBytes
-	size := s.size()
-	w.file, w.at, w.have, w.err = s.file, 0, 0, nil
-	s.largest.Store(kafka.NoTimestamp)
+// follows reports that a batch or segment may begin at base: where the one before it ends, or after a hole that compaction
+// may have left. What lies below the recovery point is durable as it is, and only what lies below the cleaner's checkpoint
+// was compacted, if that is known.
+func (r *recovery) follows(base kafka.Offset) bool {
+	switch {
+	case base <= r.next:
+		return base == r.next
+	case base <= r.start.RecoveryPoint || base <= r.start.CleanedTo:
+		return true
+	}
+	return r.l.cfg.Settings.CleanupCompact && r.start.CleanedTo <= 0
+}
+
+// scanSegment checks every batch from pos on, and rebuilds indexes, epochs and producer state from them. It returns where
+// the good part ends.
+func (r *recovery) scanSegment(w *window, s *segment, pos int64) (int64, error) {
+	if err := s.pin(); err != nil {
+		return pos, err
+	}
 	s.clean.Store(false)
 	s.seal.Store(&seal{})
-	s.loaded.Store(true)
-	pos := int64(0)
-	var err error
-	for pos < size {
-		var h record.Header
-		if h, err = r.checkBatch(w, s, pos, size); err != nil {
-			break
+	if pos == 0 {
+		s.resetIndex()
+	}
+	from := pos
+	err := s.onFile(func(f *os.File) (err error) {
+		w.reset(f)
+		pos, err = r.scanBatches(w, s, pos)
+		return err
+	})
+	if noted := s.noteTime(); err == nil {
+		err = noted
+	}
+	s.publish(r.next, pos)
+	r.read += pos - from
+	if r.suspect {
+		if again := s.writeAgain(from, pos); again != nil {
+			err = again
 		}
-		s.note(&h, pos, interval)
-		r.l.producers.Update(&h)
+	}
+	return pos, err
+}
+
+func (r *recovery) scanBatches(w *window, s *segment, pos int64) (int64, error) {
+	interval := r.l.cfg.Settings.IndexIntervalBytes
+	size := s.size()
+	for pos < size {
+		h, err := r.checkBatch(w, s, pos, size)
+		if err != nil {
+			return pos, err
+		}
+		if err := s.note(&h, pos, interval); err != nil {
+			return pos, err
+		}
+		if r.l.cfg.Rules.RecoverProducerState {
+			r.l.producers.Update(&h)
+		}
 		r.dirty = h.LeaderEpoch >= 0 && r.l.epochs.Assign(h.LeaderEpoch, h.BaseOffset) || r.dirty
 		r.next, r.epoch = h.NextOffset(), h.LeaderEpoch
 		pos += int64(h.Size())
 	}
-	s.noteTime()
-	s.publish(r.next, pos)
-	r.read += pos
-	return pos, err
+	return pos, nil
 }
+
+// errTooFar: the offset of a batch is too far from the base of its segment.
+var errTooFar = errors.New("offset is too far from the base of its segment")
 
 // checkBatch is the header of the batch at pos, or ErrCorrupt: it is not whole, does not follow, or its CRC is wrong.
 func (r *recovery) checkBatch(w *window, s *segment, pos, size int64) (record.Header, error) {
@@ -286,23 +271,24 @@ func (r *recovery) checkBatch(w *window, s *segment, pos, size int64) (record.He
 	switch {
 	case err != nil:
 		return h, err
-	case h.BaseOffset < r.next || h.BaseOffset > r.next && !r.l.cfg.Settings.CleanupCompact:
+	case !r.follows(h.BaseOffset):
 		return h, s.corrupt(pos, fmt.Sprintf("base offset %d, want %d", h.BaseOffset, r.next))
-	case h.LastOffset()-s.base > 1<<31-1:
-		return h, s.corrupt(pos, fmt.Sprintf("offset %d is too far from the base", h.LastOffset()))
 	case h.LeaderEpoch < r.epoch:
 		return h, s.corrupt(pos, fmt.Sprintf("leader epoch %d after %d", h.LeaderEpoch, r.epoch))
 	case r.l.cfg.Rules.RecoverChecksCRC:
-		return h, s.checkCRC(w, &h, pos, size)
+		err = s.checkCRC(w, &h, pos, size)
 	}
-	return h, nil
+	if err == nil && h.LastOffset()-s.base > 1<<31-1 {
+		err = fmt.Errorf("%w: %d at %d of %s", errTooFar, h.LastOffset(), pos, s.path(layout.LogSuffix))
+	}
+	return h, err
 }
 
 // cutAt ends the log at pos of segs[i]: later segments go first, the last one first, so that a crash in between leaves a
 // log that is cut again at the same place.
 func (r *recovery) cutAt(i int, pos int64) error {
 	l := r.l
-	for j := len(r.segs) - 1; j > i; j-- {
+	for j := len(r.segs) - 1; j > i && l.cfg.Rules.RecoverRemovesLaterSegments; j-- {
 		s := r.segs[j]
 		r.segs = r.segs[:j]
 		r.cut += s.size()
@@ -317,7 +303,7 @@ func (r *recovery) cutAt(i int, pos int64) error {
 		}
 	}
 	s := r.segs[i]
-	info, err := s.file.Stat()
+	info, err := os.Stat(s.path(layout.LogSuffix))
 	if err != nil || info.Size() == pos {
 		return err
 	}
@@ -326,72 +312,18 @@ func (r *recovery) cutAt(i int, pos int64) error {
 		s.publish(r.next, info.Size())
 		return nil
 	}
-	if err := s.file.Truncate(pos); err != nil {
+	return s.shrink(pos)
+}
+
+// shrink cuts the file, durably.
+func (s *segment) shrink(size int64) error {
+	if err := s.pin(); err != nil {
 		return err
 	}
-	return s.file.Sync()
-}
-
-// epochsBelow rebuilds the epoch cache from the headers of all batches below end.
-func (r *recovery) epochsBelow(end kafka.Offset) error {
-	r.l.epochs.Clear()
-	return r.headers(r.segs[0].base, end, func(h *record.Header) {
-		if h.LeaderEpoch >= 0 {
-			r.l.epochs.Assign(h.LeaderEpoch, h.BaseOffset)
-		}
-	})
-}
-
-// loadProducers is the producer state at end: the newest snapshot at or below it that can be read, and the batches from
-// there on. Bad snapshots are removed (KAFKA-9892).
-func (r *recovery) loadProducers(end kafka.Offset) error {
-	from := r.segs[0].base
-	for i := len(r.files.snapshots) - 1; i >= 0; i-- {
-		at := r.files.snapshots[i]
-		if at > end || at < from {
-			continue
-		}
-		path := filepath.Join(r.l.dir, layout.FileName(at, layout.SnapshotSuffix))
-		b, err := os.ReadFile(path)
-		if err != nil {
-			return err
-		}
-		state, err := producers.ParseSnapshot(r.l.cfg.ProducerRules, at, b)
-		if err == nil {
-			r.l.producers, from = state, at
-			break
-		}
-		if err := os.Remove(path); err != nil {
-			return err
-		}
+	if err := s.onFile(func(f *os.File) error { return f.Truncate(size) }); err != nil {
+		return err
 	}
-	return r.headers(from, end, func(h *record.Header) { r.l.producers.Update(h) })
-}
-
-// headers calls fn for the batches of [from, end) in segments that are not scanned.
-func (r *recovery) headers(from, end kafka.Offset, fn func(*record.Header)) error {
-	for i := find(r.segs, from); from < end && i < len(r.segs) && r.segs[i].base < end; i++ {
-		s := r.segs[i]
-		w := takeWindow(s.file)
-		size := s.size()
-		pos, err := s.locate(w, from, 0, size)
-		for err == nil && pos < size {
-			var h record.Header
-			if h, err = s.headerAt(w, pos, size); err == nil {
-				if h.BaseOffset >= end {
-					break
-				}
-				fn(&h)
-				pos += int64(h.Size())
-			}
-		}
-		failed := w.err
-		w.put()
-		if failed != nil {
-			return failed
-		}
-	}
-	return nil
+	return s.sync()
 }
 
 // adopt makes the recovered files the log's, and durable what was not known to be.
@@ -404,7 +336,7 @@ func (r *recovery) adopt() error {
 	l.read, l.cut = r.read, r.losses()
 	l.start.Store(max(r.start.LogStart, segs[0].base))
 	l.publishUndecided()
-	l.flush.to.Store(segs[r.first].base)
+	l.flush.to.Store(r.from)
 	if r.start.Clean {
 		l.flush.to.Store(r.next)
 	} else {
@@ -423,7 +355,10 @@ func (r *recovery) adopt() error {
 		return err
 	}
 	l.hw.Store(min(max(r.start.HighWatermark, l.StartOffset()), r.next))
-	return l.Flush(r.next)
+	if err := l.Flush(r.next); err != nil || !r.suspect {
+		return err
+	}
+	return layout.RemoveIfThere(filepath.Join(l.dir, layout.FsyncFailedFile))
 }
 
 // report is the text of the recover event.
@@ -435,6 +370,9 @@ func (r *recovery) report() string {
 		return "clean"
 	}
 	text := fmt.Sprintf("unclean: read %d segments, %d bytes", len(r.segs)-r.first, r.read)
+	if r.suspect {
+		text += ", written again after a failed fsync"
+	}
 	if losses := r.losses(); losses != "" {
 		text += "; " + losses
 	}

@@ -318,6 +318,7 @@ func TestRulesBite(t *testing.T) {
 	torn := func(raw []byte) []byte { return append(raw, at(batch(5, 30, 1), 8, 0)[:120]...) }
 	require.Zero(t, serve(torn, AllRules()))
 	require.NotZero(t, serve(torn, rules("recover-cuts-torn-tail")))
+	require.GreaterOrEqual(t, len(RuleDocs), 11)
 	for _, d := range RuleDocs {
 		r := AllRules()
 		require.True(t, r.Off(d.Name))

@@ -42,7 +42,7 @@ type cleanedFrom struct {
 
 // replace puts what was cleaned in the place of old. Appends and flushes wait; readers that are at work finish with the old
 // files, new ones wait for the new list.
-func (l *Log) replace(old []cleanedFrom, r cleaning.Replacement) error {
+func (l *Log) replace(old []cleanedFrom, r cleaning.Replacement, nowMs int64) error {
 	l.appendMu.Lock()
 	defer l.appendMu.Unlock()
 	return l.exclusive(func() error {
@@ -54,7 +54,7 @@ func (l *Log) replace(old []cleanedFrom, r cleaning.Replacement) error {
 		if !unchanged(segs[i:], old) {
 			return errMoved
 		}
-		fresh, err := l.swap(old, r)
+		fresh, err := l.swap(old, r, nowMs)
 		if err != nil {
 			return l.fail(fmt.Errorf("seglog: replace segments of %s at %d: %w", l.cfg.Partition, r.Base, err))
 		}
@@ -79,15 +79,15 @@ func unchanged(segs []*segment, old []cleanedFrom) bool {
 }
 
 // swap is steps 2 to 4. The append lock is held, and no flush runs.
-func (l *Log) swap(old []cleanedFrom, r cleaning.Replacement) (*segment, error) {
+func (l *Log) swap(old []cleanedFrom, r cleaning.Replacement, nowMs int64) (*segment, error) {
 	for _, o := range old {
 		if err := l.keepSnapshot(o.segment, old[len(old)-1].next); err != nil {
 			return nil, err
 		}
-		o.retire()
+		o.forget()
 	}
 	if !l.cfg.Rules.SwapBeforeDelete {
-		if err := l.deleteReplaced(old); err != nil {
+		if err := l.deleteReplaced(old, nowMs); err != nil {
 			return nil, err
 		}
 	}
@@ -106,7 +106,7 @@ func (l *Log) swap(old []cleanedFrom, r cleaning.Replacement) (*segment, error) 
 		return nil, err
 	}
 	if l.cfg.Rules.SwapBeforeDelete {
-		if err := l.deleteReplaced(old); err != nil {
+		if err := l.deleteReplaced(old, nowMs); err != nil {
 			return nil, err
 		}
 	}
@@ -119,17 +119,19 @@ func (l *Log) swap(old []cleanedFrom, r cleaning.Replacement) (*segment, error) 
 	if err := syncDir(l.dir, l.cfg.Rules); err != nil {
 		return nil, err
 	}
-	return l.openReplaced(old[len(old)-1].next, r)
+	fresh := newSegment(&l.env, l.dir, r.Base, old[len(old)-1].next, r.Size)
+	fresh.clean.Store(true)
+	return fresh, nil
 }
 
 // deleteReplaced is step 3. The snapshot at the base of the first one belongs to the new one.
-func (l *Log) deleteReplaced(old []cleanedFrom) error {
+func (l *Log) deleteReplaced(old []cleanedFrom, nowMs int64) error {
 	for i, o := range old {
 		suffixes := segmentSuffixes
 		if i == 0 {
 			suffixes = replacedSuffixes
 		}
-		if err := l.setAside(o.segment, suffixes); err != nil {
+		if err := l.setAside(o.segment, suffixes, nowMs); err != nil {
 			return err
 		}
 	}
@@ -139,16 +141,6 @@ func (l *Log) deleteReplaced(old []cleanedFrom) error {
 // replacedSuffixes are the files of a segment that its replacement has, too.
 var replacedSuffixes = []string{layout.LogSuffix, layout.IndexSuffix, layout.TimeIndexSuffix, layout.TxnIndexSuffix}
 
-func (l *Log) openReplaced(next kafka.Offset, r cleaning.Replacement) (*segment, error) {
-	f, err := os.OpenFile(filepath.Join(l.dir, layout.FileName(r.Base, layout.LogSuffix)), os.O_RDWR, 0)
-	if err != nil {
-		return nil, err
-	}
-	fresh := newSegment(l.dir, r.Base, next, r.Size, f, &l.cache)
-	fresh.clean.Store(true)
-	return fresh, nil
-}
-
 // keepSnapshot writes the producer snapshot that a segment's flush would have: only where segments are replaced before they
 // are flushed, without rule compact-below-hw.
 func (l *Log) keepSnapshot(s *segment, end kafka.Offset) error {
@@ -157,13 +149,6 @@ func (l *Log) keepSnapshot(s *segment, end kafka.Offset) error {
 		return nil
 	}
 	return layout.WriteSynced(filepath.Join(l.dir, layout.FileName(end, layout.SnapshotSuffix)), todo.snapshot)
-}
-
-// retire ends a segment that is about to lose its name: whoever comes to it from an older list looks again.
-func (s *segment) retire() {
-	s.gone.Store(true)
-	s.cache.remove(s)
-	s.release()
 }
 
 // finishSwaps settles a replacement of segments that a crash cut off: see the steps above. While a .cleaned is there the

@@ -191,7 +191,7 @@ func TestSnapshotsOfReplaced(t *testing.T) {
 	s.SegmentBytes = 10_000
 	l.SetSettings(s)
 	clean(t, l, 0)
-	require.NoError(t, l.RemoveDeleted())
+	require.NoError(t, removed(l))
 	var left []string
 	for _, name := range files(t, dir) {
 		if strings.HasSuffix(name, ".snapshot") {

@@ -15,6 +15,20 @@ type Rules struct {
 	MarkerRemovedAtStart bool
 	// FsyncDirectory is seglog.fsync-directory.
 	FsyncDirectory bool
+	// RecoverRemovesLaterSegments is seglog.recover-removes-later-segments.
+	RecoverRemovesLaterSegments bool
+	// RecoverProducerState is seglog.recover-producer-state.
+	RecoverProducerState bool
+	// IndexSanityCheck is seglog.index-sanity-check.
+	IndexSanityCheck bool
+	// CheckpointFsyncBeforeRename is seglog.checkpoint-fsync-before-rename.
+	CheckpointFsyncBeforeRename bool
+	// FsyncFailureIsFinal is seglog.fsync-failure-is-final.
+	FsyncFailureIsFinal bool
+	// TwoStepDeletion is seglog.two-step-deletion.
+	TwoStepDeletion bool
+	// RetainBelowHW is seglog.retain-below-hw.
+	RetainBelowHW bool
 	// CompactBelowHW is seglog.compact-below-hw.
 	CompactBelowHW bool
 	// CompactKeepsLogEnd is seglog.compact-keeps-log-end.
@@ -27,13 +41,17 @@ type Rules struct {
 
 // AllRules has every mechanism on.
 func AllRules() Rules {
-	return Rules{RecoverChecksCRC: true, RecoverCutsTornTail: true, MarkerRemovedAtStart: true, FsyncDirectory: true,
-		CompactBelowHW: true, CompactKeepsLogEnd: true, CompactDeleteHorizon: true, SwapBeforeDelete: true}
+	return Rules{
+		RecoverChecksCRC: true, RecoverCutsTornTail: true, MarkerRemovedAtStart: true, FsyncDirectory: true,
+		RecoverRemovesLaterSegments: true, RecoverProducerState: true, IndexSanityCheck: true,
+		CheckpointFsyncBeforeRename: true, FsyncFailureIsFinal: true, TwoStepDeletion: true, RetainBelowHW: true,
+		CompactBelowHW: true, CompactKeepsLogEnd: true, CompactDeleteHorizon: true, SwapBeforeDelete: true,
+	}
 }
 
 // durability is what the replacement of a file waits for.
 func (r Rules) durability() layout.Durability {
-	return layout.Durability{FsyncFile: true, FsyncDirectory: r.FsyncDirectory}
+	return layout.Durability{FsyncFile: r.CheckpointFsyncBeforeRename, FsyncDirectory: r.FsyncDirectory}
 }
 
 // Off switches the rule of that name off (without the room's name); false if there is none.
@@ -47,6 +65,20 @@ func (r *Rules) Off(name string) bool {
 		r.MarkerRemovedAtStart = false
 	case "fsync-directory":
 		r.FsyncDirectory = false
+	case "recover-removes-later-segments":
+		r.RecoverRemovesLaterSegments = false
+	case "recover-producer-state":
+		r.RecoverProducerState = false
+	case "index-sanity-check":
+		r.IndexSanityCheck = false
+	case "checkpoint-fsync-before-rename":
+		r.CheckpointFsyncBeforeRename = false
+	case "fsync-failure-is-final":
+		r.FsyncFailureIsFinal = false
+	case "two-step-deletion":
+		r.TwoStepDeletion = false
+	case "retain-below-hw":
+		r.RetainBelowHW = false
 	case "compact-below-hw":
 		r.CompactBelowHW = false
 	case "compact-keeps-log-end":
@@ -78,6 +110,34 @@ var RuleDocs = []config.RuleDoc{{
 	Room: "seglog", Name: "fsync-directory",
 	Doc:    "the directory is fsynced after a segment or checkpoint was created or renamed in it, before its contents count as flushed",
 	Source: "KAFKA-3968",
+}, {
+	Room: "seglog", Name: "recover-removes-later-segments",
+	Doc:    "recovery removes the segments behind the first bad batch, so that no log has a hole that looks like one that compaction left",
+	Source: "L16",
+}, {
+	Room: "seglog", Name: "recover-producer-state",
+	Doc:    "recovery finds the producer state again, from the newest good snapshot and the batches behind it, so that a retry is recognised after a crash",
+	Source: "KAFKA-9892, L03",
+}, {
+	Room: "seglog", Name: "index-sanity-check",
+	Doc:    "an index is held against itself and against the batches that it names, and made anew when they do not agree",
+	Source: "KAFKA-10207, KAFKA-4734",
+}, {
+	Room: "seglog", Name: "checkpoint-fsync-before-rename",
+	Doc:    "a checkpoint is fsynced before it gets the name of the one that it replaces",
+	Source: "KAFKA-16541, L03",
+}, {
+	Room: "seglog", Name: "fsync-failure-is-final",
+	Doc:    "a log whose fsync failed takes nothing more and is never fsynced again, since the kernel may have dropped the pages; the next process writes them anew",
+	Source: "KAFKA-10778",
+}, {
+	Room: "seglog", Name: "two-step-deletion",
+	Doc:    "a deleted segment is renamed first, durably and before the next one, and its files are removed after file.delete.delay.ms",
+	Source: "KAFKA-6324, L21",
+}, {
+	Room: "seglog", Name: "retain-below-hw",
+	Doc:    "retention deletes nothing that reaches above the high watermark",
+	Source: "KAFKA-5634",
 }, {
 	Room: "seglog", Name: "compact-below-hw",
 	Doc:    "compaction ends at the segment that holds the smallest of HW, last stable offset and active base, and replaces durable segments only, so that no committed value goes for one that may be lost",

@@ -1,24 +1,26 @@
 package seglog
 
 import (
+	"errors"
 	"fmt"
 	"os"
 	"path/filepath"
-	"sort"
 	"sync"
 	"sync/atomic"
 
 	"trialog/core/kafka"
 	"trialog/core/record"
+	"trialog/core/seglog/index"
 	"trialog/core/seglog/layout"
+	"trialog/core/seglog/openfiles"
 )
 
 // segment is one .log file with its indexes. The last segment of a log is active, all others are sealed.
 type segment struct {
+	env  *environment
 	base kafka.Offset
 	dir  string
-	file *os.File
-	refs atomic.Int32 // the log's own and one for each slice; the file is closed at 0
+	file *openfiles.File
 
 	// end is (next offset - base) << 32 | size: what readers see, in one word (KAFKA-9835). Offsets relative to the base
 	// stay below 2^31, so both halves fit.
@@ -30,18 +32,17 @@ type segment struct {
 	cuts   atomic.Uint32
 	cutMin atomic.Int64
 
-	offsets column[layout.OffsetEntry]
-	times   column[layout.TimeEntry]
-	gone    atomic.Bool // another segment has its name: files may be read no more by name
-	loaded  atomic.Bool // the columns are complete; a sealed segment loads them when they are needed
-	loadMu  sync.Mutex
-	cache   *indexCache
+	index   *index.Index
+	repairs atomic.Uint32 // how often the index was made anew
 
-	largest atomic.Int64 // largest timestamp (ms) so far, or -1; largestUnknown before the columns were loaded once
+	largest atomic.Int64 // largest timestamp (ms) so far, or -1; largestUnknown before anybody asked
+
+	// pinned: the file stays open. It holds bytes that were not fsynced.
+	pinned atomic.Bool
 
 	// The rest belongs to the append lock, or to Open.
 	largestAt  kafka.Offset // last offset of the batch that holds it
-	firstTs    int64        // largest timestamp of the first batch, or -1
+	firstTs    int64        // largest timestamp of the first batch, -1, or largestUnknown
 	createdMs  int64        // wall time of the first append by this process; 0 before
 	sinceIndex int64        // bytes since the last index entry
 
@@ -51,61 +52,36 @@ type segment struct {
 	clean atomic.Bool
 }
 
+// environment is what the segments of one log share.
+type environment struct {
+	files *openfiles.Cache
+	rules *Rules
+}
+
 // seal is what a roll leaves to the flush: the index files, and the producer snapshot at the end of the segment.
 type seal struct {
 	snapshotAt kafka.Offset
 	snapshot   []byte // nil: none
 }
 
-// column is a list with one writer, who appends, and readers without a lock.
-type column[T any] struct{ data atomic.Pointer[columnData[T]] }
+// largestUnknown stands for a timestamp that nobody has looked for.
+const largestUnknown = -1 << 63
 
-type columnData[T any] struct {
-	rows []T
-	n    atomic.Int64 // rows[:n] are written and never change
-}
-
-func (c *column[T]) load() []T {
-	d := c.data.Load()
-	if d == nil {
-		return nil
-	}
-	return d.rows[:d.n.Load()]
-}
-
-func (c *column[T]) append(v T) {
-	d := c.data.Load()
-	rows := c.load()
-	if d == nil || len(rows) == len(d.rows) {
-		grown := &columnData[T]{rows: make([]T, max(16, 2*len(rows)))}
-		copy(grown.rows, rows)
-		grown.n.Store(int64(len(rows)))
-		c.data.Store(grown)
-		d = grown
-	}
-	d.rows[len(rows)] = v
-	d.n.Add(1)
-}
-
-// set replaces the rows. Readers keep what they have loaded.
-func (c *column[T]) set(rows []T) {
-	d := &columnData[T]{rows: append([]T(nil), rows...)}
-	d.n.Store(int64(len(rows)))
-	c.data.Store(d)
-}
-
-// newSegment is the segment of an open file of the given size, whose next offset is given. It is not loaded.
-func newSegment(dir string, base, next kafka.Offset, size int64, file *os.File, cache *indexCache) *segment {
-	s := &segment{base: base, dir: dir, file: file, cache: cache, firstTs: kafka.NoTimestamp}
-	s.refs.Store(1)
+// newSegment is the segment of a file of the given size, whose next offset is given. The file is not open, and nothing of
+// the index is read.
+func newSegment(env *environment, dir string, base, next kafka.Offset, size int64) *segment {
+	s := &segment{env: env, base: base, dir: dir, firstTs: largestUnknown}
+	s.file = env.files.File(dir, base, layout.LogSuffix)
+	s.index = index.Open(s, s.place())
 	s.largest.Store(largestUnknown)
 	s.cutMin.Store(1 << 62)
 	s.publish(next, size)
 	return s
 }
 
-// createSegment makes the file of a new, empty segment. A file that is there already is taken only if it is empty (S6).
-func createSegment(dir string, base kafka.Offset, cache *indexCache) (*segment, error) {
+// createSegment makes the file of a new, empty segment, pinned. A file that is there already is taken only if it is empty
+// (S6).
+func createSegment(env *environment, dir string, base kafka.Offset) (*segment, error) {
 	f, err := os.OpenFile(filepath.Join(dir, layout.FileName(base, layout.LogSuffix)), os.O_RDWR|os.O_CREATE, 0o644)
 	if err != nil {
 		return nil, err
@@ -118,10 +94,22 @@ func createSegment(dir string, base kafka.Offset, cache *indexCache) (*segment, 
 		f.Close()
 		return nil, err
 	}
-	s := newSegment(dir, base, base, 0, f, cache)
-	s.largest.Store(kafka.NoTimestamp)
-	s.loaded.Store(true)
+	s := newSegment(env, dir, base, base, 0)
+	s.file = env.files.Adopt(dir, base, layout.LogSuffix, f)
+	s.pinned.Store(true)
+	s.resetIndex()
 	return s, nil
+}
+
+func (s *segment) place() index.Place {
+	return index.Place{Files: s.env.files, Dir: s.dir, Base: s.base, Trust: !s.env.rules.IndexSanityCheck}
+}
+
+// resetIndex makes the index one of nothing, to take notes from the start of the segment.
+func (s *segment) resetIndex() {
+	s.index.Blank()
+	s.largest.Store(kafka.NoTimestamp)
+	s.firstTs, s.sinceIndex = largestUnknown, 0
 }
 
 func (s *segment) publish(next kafka.Offset, size int64) {
@@ -140,34 +128,64 @@ func (s *segment) bounds() (next kafka.Offset, size int64) {
 func (s *segment) next() kafka.Offset { n, _ := s.bounds(); return n }
 func (s *segment) size() int64        { _, n := s.bounds(); return n }
 
+// RelativeEnd is what the index asks.
+func (s *segment) RelativeEnd() (end, size int64) {
+	next, size := s.bounds()
+	return next - s.base, size
+}
+
 func (s *segment) path(suffix string) string {
 	return filepath.Join(s.dir, layout.FileName(s.base, suffix))
 }
 
-// acquire takes a reference to the open file; false if it is closed.
-func (s *segment) acquire() bool {
-	for {
-		n := s.refs.Load()
-		if n == 0 {
-			return false
-		}
-		if s.refs.CompareAndSwap(n, n+1) {
-			return true
-		}
+// acquire opens the file if it is not open; the caller must release it. The error is errGone when the segment was deleted.
+func (s *segment) acquire() (*os.File, error) {
+	f, err := s.file.Acquire()
+	if errors.Is(err, openfiles.ErrGone) {
+		return nil, errGone
+	}
+	return f, err
+}
+
+func (s *segment) release() { s.file.Release() }
+
+// pin has the file open until unpin; twice is once.
+func (s *segment) pin() error {
+	if !s.pinned.CompareAndSwap(false, true) {
+		return nil
+	}
+	if _, err := s.file.Acquire(); err != nil {
+		s.pinned.Store(false)
+		return err
+	}
+	return nil
+}
+
+func (s *segment) unpin() {
+	if s.pinned.CompareAndSwap(true, false) {
+		s.file.Release()
 	}
 }
 
-func (s *segment) release() {
-	switch n := s.refs.Add(-1); {
-	case n == 0:
-		s.file.Close()
-	case n < 0:
-		panic(fmt.Sprintf("seglog: segment %d released too often", s.base))
-	}
+// forget ends all use of the files but that by open slices: the segment is no longer the log's.
+func (s *segment) forget() {
+	s.file.Forget()
+	s.index.Forget()
+	s.unpin()
 }
 
-// note takes a batch that lies at pos into the indexes: at most one entry for interval bytes, decided before the batch.
-func (s *segment) note(h *record.Header, pos int64, interval int32) {
+// onFile calls fn with the open file.
+func (s *segment) onFile(fn func(f *os.File) error) error {
+	f, err := s.acquire()
+	if err != nil {
+		return err
+	}
+	defer s.release()
+	return fn(f)
+}
+
+// noteTimestamps takes a batch that lies at pos into what is known of timestamps, before readers see it.
+func (s *segment) noteTimestamps(h *record.Header, pos int64) {
 	if pos == 0 {
 		s.firstTs = h.MaxTimestamp
 	}
@@ -175,103 +193,147 @@ func (s *segment) note(h *record.Header, pos int64, interval int32) {
 		s.largest.Store(h.MaxTimestamp)
 		s.largestAt = h.LastOffset()
 	}
+}
+
+// noteIndex takes the batch into the indexes: at most one entry for interval bytes, decided before the batch.
+func (s *segment) noteIndex(h *record.Header, pos int64, interval int32) error {
 	if s.sinceIndex > int64(interval) {
-		s.offsets.append(layout.OffsetEntry{Last: uint32(h.LastOffset() - s.base), Pos: uint32(pos)})
-		s.noteTime()
+		if err := s.index.AddOffset(layout.OffsetEntry{Last: uint32(h.LastOffset() - s.base), Pos: uint32(pos)}); err != nil {
+			return err
+		}
+		if err := s.noteTime(); err != nil {
+			return err
+		}
 		s.sinceIndex = 0
 	}
 	s.sinceIndex += int64(h.Size())
+	return nil
+}
+
+func (s *segment) note(h *record.Header, pos int64, interval int32) error {
+	s.noteTimestamps(h, pos)
+	return s.noteIndex(h, pos, interval)
 }
 
 // noteTime adds the largest timestamp so far to the time index, unless it is there already.
-func (s *segment) noteTime() {
+func (s *segment) noteTime() error {
 	ts := s.largest.Load()
-	if rows := s.times.load(); ts >= 0 && (len(rows) == 0 || ts > rows[len(rows)-1].Timestamp) {
-		s.times.append(layout.TimeEntry{Timestamp: ts, Last: uint32(s.largestAt - s.base)})
+	if ts < 0 {
+		return nil
 	}
-}
-
-// lookup is the position of a batch at or before the one that holds offset.
-func lookup(rows []layout.OffsetEntry, rel uint32) int64 {
-	i := sort.Search(len(rows), func(i int) bool { return rows[i].Last > rel })
-	if i == 0 {
-		return 0
+	if last, found, err := s.index.LastTime(); err != nil || found && ts <= last.Timestamp {
+		return err
 	}
-	return int64(rows[i-1].Pos)
+	return s.index.AddTime(layout.TimeEntry{Timestamp: ts, Last: uint32(s.largestAt - s.base)})
 }
 
 // indexFull reports that no further entry fits into segment.index.bytes.
 func (s *segment) indexFull(indexBytes int32) bool {
-	return len(s.offsets.load()) >= int(indexBytes)/layout.OffsetEntrySize || len(s.times.load()) >= int(indexBytes)/layout.TimeEntrySize
+	offsets, times := s.index.Entries()
+	return offsets >= int(indexBytes)/layout.OffsetEntrySize || times >= int(indexBytes)/layout.TimeEntrySize
 }
-
-// indexes are the complete rows; those of a sealed segment are read from its files, or rebuilt from its batches when the
-// files are missing, torn, or padded with zeros (KAFKA-10207, KAFKA-13603).
-func (s *segment) indexes() ([]layout.OffsetEntry, []layout.TimeEntry, error) {
-	if !s.loaded.Load() {
-		loaded, err := s.loadIndexes()
-		if err != nil {
-			return nil, nil, err
-		}
-		if loaded {
-			s.cache.add(s)
-		}
-	}
-	return s.offsets.load(), s.times.load(), nil
-}
-
-// loadIndexes reports whether it was this call that loaded them.
-func (s *segment) loadIndexes() (bool, error) {
-	s.loadMu.Lock()
-	defer s.loadMu.Unlock()
-	if s.loaded.Load() {
-		return false, nil
-	}
-	if !s.acquire() {
-		return false, errGone
-	}
-	defer s.release()
-	offsets, times, ok, err := s.readIndexFiles()
-	if s.gone.Load() {
-		return false, errGone
-	}
-	if err != nil {
-		return false, err
-	}
-	largest := kafka.NoTimestamp
-	if !ok {
-		if offsets, times, largest, err = s.scanIndexes(); err != nil {
-			return false, err
-		}
-	} else if n := len(times); n > 0 {
-		largest = times[n-1].Timestamp
-	}
-	s.offsets.set(offsets)
-	s.times.set(times)
-	s.largest.Store(largest)
-	s.loaded.Store(true)
-	return true, nil
-}
-
-// largestUnknown stands for the largest timestamp of a segment whose indexes were never loaded.
-const largestUnknown = -1 << 63
 
 // largestTimestamp is the largest timestamp (ms) of the segment, or -1.
 func (s *segment) largestTimestamp() (int64, error) {
-	if s.largest.Load() == largestUnknown {
-		if _, _, err := s.indexes(); err != nil {
-			return kafka.NoTimestamp, err
-		}
+	if ts := s.largest.Load(); ts != largestUnknown {
+		return ts, nil
 	}
+	last, found, err := s.index.LastTime()
+	if err != nil {
+		return kafka.NoTimestamp, s.lookupError(err)
+	}
+	ts := kafka.NoTimestamp
+	if found {
+		ts = last.Timestamp
+	}
+	s.largest.CompareAndSwap(largestUnknown, ts)
 	return s.largest.Load(), nil
 }
 
-// scanIndexes makes the rows from the headers of the whole segment. It ends without an error where they end.
-func (s *segment) scanIndexes() ([]layout.OffsetEntry, []layout.TimeEntry, int64, error) {
-	var fresh segment // takes the notes, so that nobody sees them half made
-	fresh.base = s.base
-	fresh.largest.Store(kafka.NoTimestamp)
-	w := takeWindow(s.file)
+// firstTimestamp is the largest timestamp of the first batch, or -1. The append lock is held.
+func (s *segment) firstTimestamp() int64 {
+	if s.firstTs == largestUnknown {
+		s.firstTs = kafka.NoTimestamp
+		_ = s.onFile(func(f *os.File) error {
+			w := takeWindow(f)
+			defer w.put()
+			h, err := s.headerAt(w, 0, s.size())
+			if err == nil {
+				s.firstTs = h.MaxTimestamp
+			}
+			return err
+		})
+	}
+	return s.firstTs
+}
+
+// damagedIndex is an index that has to be made anew, and how often that had been done before it was looked into.
+type damagedIndex struct {
+	seg  *segment
+	seen uint32
+	why  error
+}
+
+func (d *damagedIndex) Error() string { return d.why.Error() }
+
+// lookupError sorts the errors of lookups: errGone when the segment was deleted meanwhile, damagedIndex when lookups cannot
+// go on with this index.
+func (s *segment) lookupError(err error) error {
+	switch {
+	case errors.Is(err, openfiles.ErrGone):
+		return errGone
+	case errors.Is(err, index.ErrDamaged):
+		return &damagedIndex{seg: s, seen: s.repairs.Load(), why: err}
+	}
+	return err
+}
+
+// withIndex calls look, and again if the index had to be repaired. The caller is the only one who changes the segment.
+func (s *segment) withIndex(look func() error) error {
+	err := look()
+	var damage *damagedIndex
+	if !errors.As(err, &damage) {
+		return err
+	}
+	if err := s.repair(); err != nil {
+		return err
+	}
+	return look()
+}
+
+// repair makes both index files anew from the headers of the batches; when that cannot be written, lookups begin at the
+// start of the segment from now on. Nobody else changes the segment meanwhile.
+func (s *segment) repair() error {
+	s.repairs.Add(1)
+	largest := kafka.NoTimestamp
+	err := s.index.Rebuild(s, s.place(), func(x *index.Index) (err error) {
+		largest, err = s.fillIndex(x)
+		return err
+	})
+	switch {
+	case errors.Is(err, errGone) || errors.Is(err, errUnreadable):
+		return err
+	case err != nil:
+		s.index.Blank()
+	}
+	s.largest.Store(largest)
+	return nil
+}
+
+// errUnreadable: the log file itself could not be read.
+var errUnreadable = errors.New("segment cannot be read")
+
+// fillIndex makes the entries from the headers of the whole segment, and gives the largest timestamp. It ends without an
+// error where the headers end.
+func (s *segment) fillIndex(x *index.Index) (largest int64, err error) {
+	f, err := s.acquire()
+	if err != nil {
+		return kafka.NoTimestamp, err
+	}
+	defer s.release()
+	scratch := segment{base: s.base, index: x}
+	scratch.largest.Store(kafka.NoTimestamp)
+	w := takeWindow(f)
 	defer w.put()
 	size := s.size()
 	for pos := int64(0); pos < size; {
@@ -279,50 +341,14 @@ func (s *segment) scanIndexes() ([]layout.OffsetEntry, []layout.TimeEntry, int64
 		if err != nil {
 			break
 		}
-		fresh.note(&h, pos, layout.DefaultIndexInterval)
+		scratch.noteTimestamps(&h, pos)
+		if err := scratch.noteIndex(&h, pos, layout.DefaultIndexInterval); err != nil {
+			return scratch.largest.Load(), err
+		}
 		pos += int64(h.Size())
 	}
-	fresh.noteTime()
-	return fresh.offsets.load(), fresh.times.load(), fresh.largest.Load(), w.err
-}
-
-// indexCacheMax is how many sealed segments of one log keep their indexes in memory: 2 MiB each at 1 GiB a segment.
-const indexCacheMax = 16
-
-// indexCache knows which sealed segments have their indexes in memory, oldest first.
-type indexCache struct {
-	mu   sync.Mutex
-	segs []*segment
-}
-
-func (c *indexCache) add(s *segment) {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	c.segs = append(c.segs, s)
-	for len(c.segs) > indexCacheMax {
-		old := c.segs[0]
-		c.segs = append(c.segs[:0], c.segs[1:]...)
-		old.unload()
+	if w.err != nil {
+		return kafka.NoTimestamp, fmt.Errorf("%w: %w", errUnreadable, w.err)
 	}
-}
-
-// remove forgets a segment that is gone, or active again.
-func (c *indexCache) remove(s *segment) {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	for i, have := range c.segs {
-		if have == s {
-			c.segs = append(c.segs[:i], c.segs[i+1:]...)
-			return
-		}
-	}
-}
-
-// unload gives the memory back. A reader between loaded and load sees an empty index, which is correct and slow.
-func (s *segment) unload() {
-	s.loadMu.Lock()
-	defer s.loadMu.Unlock()
-	s.loaded.Store(false)
-	s.offsets.set(nil)
-	s.times.set(nil)
+	return scratch.largest.Load(), scratch.noteTime()
 }

@@ -112,13 +112,17 @@ func (p *player) do() (string, error) {
 		p.l.SetHighWatermark(p.num("at", p.l.EndOffset()))
 		return "", nil
 	case "delete-records":
-		start, err := p.l.DeleteRecords(p.num("before", 0))
+		start, err := p.l.DeleteRecords(p.num("before", 0), p.num("now", 0))
 		return fmt.Sprintf("start=%d\n", start), err
 	case "retain":
 		n, err := p.l.Retain(p.num("now", 0))
 		return fmt.Sprintf("deleted=%d start=%d end=%d\n", n, p.l.StartOffset(), p.l.EndOffset()), err
 	case "remove-deleted":
-		return "", p.l.RemoveDeleted()
+		next, err := p.l.RemoveDeleted(p.num("now", 1<<60))
+		if next > 0 {
+			return fmt.Sprintf("next at %d\n", next), err
+		}
+		return "", err
 	case "close":
 		err := p.l.Close()
 		p.l = nil

@@ -1,9 +1,7 @@
 package seglog
 
 import (
-	"errors"
 	"fmt"
-	"io/fs"
 	"os"
 
 	"trialog/core/event"
@@ -42,7 +40,12 @@ func (l *Log) truncate(to kafka.Offset) error {
 	segs := *l.segments.Load()
 	i := find(segs, to)
 	keep := segs[i]
-	next, pos, err := keep.endBefore(to)
+	var next kafka.Offset
+	var pos int64
+	err := keep.withIndex(func() (err error) {
+		next, pos, err = keep.endBefore(to)
+		return err
+	})
 	if err != nil {
 		return err
 	}
@@ -111,7 +114,12 @@ func (s *segment) endBefore(to kafka.Offset) (kafka.Offset, int64, error) {
 	if to >= next {
 		return next, size, nil
 	}
-	w := takeWindow(s.file)
+	f, err := s.acquire()
+	if err != nil {
+		return to, 0, err
+	}
+	defer s.release()
+	w := takeWindow(f)
 	defer w.put()
 	pos, err := s.locate(w, to, 0, size)
 	if err != nil || pos == size {
@@ -123,45 +131,39 @@ func (s *segment) endBefore(to kafka.Offset) (kafka.Offset, int64, error) {
 
 // cutTo makes the segment end at next, pos and active again: first for readers, then on disk.
 func (s *segment) cutTo(next kafka.Offset, pos int64, interval int32) error {
-	if _, _, err := s.indexes(); err != nil {
+	if err := s.pin(); err != nil {
 		return err
 	}
-	s.cache.remove(s)
+	if err := s.withIndex(func() error { return s.lookupError(s.index.Load()) }); err != nil {
+		return err
+	}
 	s.clean.Store(false)
 	s.seal.Store(nil)
 	s.publish(next, pos)
-	s.cutMu.Lock()
-	s.cutMin.Store(min(s.cutMin.Load(), pos))
-	s.cuts.Add(1)
-	err := s.file.Truncate(pos)
-	s.cutMu.Unlock()
+	err := s.onFile(func(f *os.File) error {
+		s.cutMu.Lock()
+		defer s.cutMu.Unlock()
+		s.cutMin.Store(min(s.cutMin.Load(), pos))
+		s.cuts.Add(1)
+		return f.Truncate(pos)
+	})
 	if err != nil {
 		return err
 	}
-	if err := s.file.Sync(); err != nil {
+	if err := s.sync(); err != nil {
 		return err
 	}
-	s.loadMu.Lock()
-	defer s.loadMu.Unlock()
-	s.loaded.Store(true)
-	offsets, times := s.offsets.load(), s.times.load()
-	for len(offsets) > 0 && int64(offsets[len(offsets)-1].Pos) >= pos {
-		offsets = offsets[:len(offsets)-1]
+	if err := s.withIndex(func() error { return s.lookupError(s.index.Cut(next-s.base, pos)) }); err != nil {
+		return err
 	}
-	for len(times) > 0 && s.base+int64(times[len(times)-1].Last) >= next {
-		times = times[:len(times)-1]
-	}
-	s.offsets.set(offsets)
-	s.times.set(times)
-	s.largest.Store(kafka.NoTimestamp)
-	return s.findEnd(interval)
+	_, err = s.findEnd(interval)
+	return err
 }
 
 // drop removes the files of a segment that is no longer in the list: it was cut off, so slices of it are void.
 func (s *segment) drop() error {
 	s.void()
-	s.cache.remove(s)
-	s.release()
+	s.forget()
 	return s.removeFiles()
 }
 
@@ -224,6 +226,7 @@ func (l *Log) truncateFully(start kafka.Offset) error {
 	for i := len(old) - 1; i >= 0; i-- {
 		s := old[i]
 		s.void()
+		s.forget()
 		// Before the new file is made: it may have the same name.
 		if err := os.Rename(s.path(layout.LogSuffix), s.path(layout.LogSuffix+layout.DeletedSuffix)); err != nil {
 			return err
@@ -232,7 +235,7 @@ func (l *Log) truncateFully(start kafka.Offset) error {
 			return err
 		}
 	}
-	fresh, err := createSegment(l.dir, start, &l.cache)
+	fresh, err := createSegment(&l.env, l.dir, start)
 	if err != nil {
 		return err
 	}
@@ -240,10 +243,6 @@ func (l *Log) truncateFully(start kafka.Offset) error {
 	l.start.Store(start)
 	l.hw.Store(start)
 	l.flush.to.Store(start)
-	for _, s := range old {
-		s.cache.remove(s)
-		s.release()
-	}
 	// No snapshot holds what comes now, whatever offset it is named after. Listing removes the .deleted files.
 	files, err := listFiles(l.dir)
 	if err == nil {
@@ -268,15 +267,15 @@ func (l *Log) truncateFully(start kafka.Offset) error {
 }
 
 // DeleteRecords moves the start offset up to before, and deletes segments that lie wholly below it. It returns the start
-// offset. kafka.ErrOffsetOutOfRange: before is negative or above the HW.
-func (l *Log) DeleteRecords(before kafka.Offset) (kafka.Offset, error) {
+// offset. kafka.ErrOffsetOutOfRange: before is negative or above the HW. nowMs is for the removal of their files.
+func (l *Log) DeleteRecords(before kafka.Offset, nowMs int64) (kafka.Offset, error) {
 	if before < 0 || before > l.HighWatermark() {
 		return l.StartOffset(), kafka.ErrOffsetOutOfRange
 	}
 	if err := l.moveStart(before); err != nil {
 		return l.StartOffset(), err
 	}
-	_, err := l.deletePrefix(func(*segment, int64) bool { return false })
+	_, err := l.deletePrefix(nowMs, nothing)
 	return l.StartOffset(), err
 }
 
@@ -298,137 +297,4 @@ func (l *Log) moveStart(to kafka.Offset) error {
 		return nil
 	}
 	return l.saveEpochs()
-}
-
-// Retain applies retention.ms and retention.bytes at the wall time nowMs, under cleanup.policy delete: whole segments
-// below the HW, oldest first. The active segment is rolled first if its turn has come, so that an idle partition empties
-// too. It returns how many segments were deleted; their files are renamed to .deleted and removed by RemoveDeleted.
-func (l *Log) Retain(nowMs int64) (int, error) {
-	set := l.settings.Load()
-	if !set.CleanupDelete {
-		return l.deletePrefix(func(*segment, int64) bool { return false })
-	}
-	expired := func(s *segment, total int64) bool {
-		if set.RetentionBytes >= 0 && total-s.size() >= set.RetentionBytes {
-			return true
-		}
-		if set.RetentionMs < 0 {
-			return false
-		}
-		ts, err := s.largestTimestamp() // a segment that cannot be read is kept
-		return err == nil && ts >= 0 && nowMs-ts > set.RetentionMs
-	}
-	if active := l.active(); active.size() > 0 && active.next() <= l.HighWatermark() && set.RetentionMs >= 0 && expired(active, 0) {
-		if err := l.rollIdle(active, kafka.Now{WallMs: nowMs}); err != nil {
-			return 0, err
-		}
-	}
-	return l.deletePrefix(expired)
-}
-
-// rollIdle seals the active segment, if it is still that one, and waits until it is on disk.
-func (l *Log) rollIdle(idle *segment, now kafka.Now) error {
-	l.appendMu.Lock()
-	err := l.usable()
-	if err == nil && l.active() == idle && idle.size() > 0 {
-		if _, err = l.roll(idle.next(), now); err != nil {
-			err = l.fail(fmt.Errorf("seglog: roll %s at %d: %w", l.cfg.Partition, idle.next(), err))
-		}
-	}
-	l.appendMu.Unlock()
-	if err != nil {
-		return err
-	}
-	return l.flushTo(0, true)
-}
-
-// deletePrefix deletes sealed segments from the oldest on as long as they are below the start offset or expired says so.
-// Segments that reach above the HW stay (KAFKA-5634), and so do those whose flush has not ended.
-func (l *Log) deletePrefix(expired func(s *segment, total int64) bool) (int, error) {
-	total, n := l.Size(), 0
-	for {
-		segs := *l.segments.Load()
-		s := segs[0]
-		if len(segs) == 1 || !s.clean.Load() || s.next() > l.HighWatermark() {
-			return n, nil
-		}
-		if s.next() > l.StartOffset() && !expired(s, total) {
-			return n, nil
-		}
-		size := s.size()
-		if err := l.moveStart(segs[1].base); err != nil {
-			return n, err
-		}
-		if !l.deleteFirst(s) {
-			continue
-		}
-		// One name at a time, each durable before the next: a power cut must not bring back a segment with a hole after it.
-		err := l.markDeleted(s)
-		if err != nil {
-			err = l.fail(fmt.Errorf("seglog: delete segment %d of %s: %w", s.base, l.cfg.Partition, err))
-		}
-		l.background.Done()
-		if err != nil {
-			return n, err
-		}
-		total -= size
-		n++
-	}
-}
-
-// deleteFirst takes s out of the list if it is still the first of several and the log is open. Then Close waits until
-// the caller has renamed the files and says background.Done: a log that is closed touches its directory no more, since
-// that may belong to the next topic of the name by then.
-func (l *Log) deleteFirst(s *segment) bool {
-	l.appendMu.Lock()
-	defer l.appendMu.Unlock()
-	segs := *l.segments.Load()
-	if l.closed.Load() || len(segs) < 2 || segs[0] != s {
-		return false
-	}
-	l.background.Add(1)
-	l.setSegments(segs[1:])
-	return true
-}
-
-func (l *Log) markDeleted(s *segment) error {
-	s.cache.remove(s)
-	s.release()
-	if err := l.setAside(s, segmentSuffixes); err != nil {
-		return err
-	}
-	return syncDir(l.dir, l.cfg.Rules)
-}
-
-// setAside renames files of a segment to .deleted, which RemoveDeleted removes.
-func (l *Log) setAside(s *segment, suffixes []string) error {
-	for _, suffix := range suffixes {
-		from, to := s.path(suffix), s.path(suffix+layout.DeletedSuffix)
-		err := os.Rename(from, to)
-		if errors.Is(err, fs.ErrNotExist) {
-			continue
-		}
-		if err != nil {
-			return err
-		}
-		l.deletedMu.Lock()
-		l.deleted = append(l.deleted, to)
-		l.deletedMu.Unlock()
-		stepped()
-	}
-	return nil
-}
-
-// RemoveDeleted removes the files of deleted segments. Slices that are open stay readable.
-func (l *Log) RemoveDeleted() error {
-	l.deletedMu.Lock()
-	paths := l.deleted
-	l.deleted = nil
-	l.deletedMu.Unlock()
-	for _, path := range paths {
-		if err := layout.RemoveIfThere(path); err != nil {
-			return fmt.Errorf("seglog: remove deleted files of %s: %w", l.cfg.Partition, err)
-		}
-	}
-	return nil
 }

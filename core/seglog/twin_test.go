@@ -161,7 +161,7 @@ func (m *twinMachine) deleteRecords(t *rapid.T) {
 	m.raiseHW(t)
 	m.flush(t)
 	to := rapid.Int64Range(m.w.StartOffset()-1, m.w.HighWatermark()+1).Draw(t, "before")
-	start, err := m.l.DeleteRecords(to)
+	start, err := m.l.DeleteRecords(to, m.time)
 	want, ok := m.w.DeleteRecords(to)
 	require.Equal(t, ok, err == nil, "%v", err)
 	require.Equal(t, want, start)
@@ -181,7 +181,8 @@ func (m *twinMachine) retain(t *rapid.T) {
 	require.NoError(t, err)
 	require.Zero(t, n, "a second pass at the same time finds nothing (L14)")
 	if rapid.Bool().Draw(t, "remove") {
-		require.NoError(t, m.l.RemoveDeleted())
+		_, err = m.l.RemoveDeleted(1 << 60)
+		require.NoError(t, err)
 	}
 }
 

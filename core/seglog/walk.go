@@ -12,11 +12,12 @@ import (
 	"trialog/core/codec"
 	"trialog/core/kafka"
 	"trialog/core/record"
+	"trialog/core/seglog/index"
 	"trialog/core/seglog/layout"
 )
 
 // windowSize is how much one pread of a header walk takes in: an index interval, and the header after it.
-const windowSize = 4096 + 256
+const windowSize = layout.DefaultIndexInterval + 256
 
 // window reads headers through a buffer: one pread for all that lie close together.
 type window struct {
@@ -25,6 +26,10 @@ type window struct {
 	at   int64 // file position of buf
 	have int
 	err  error // the first read error
+
+	scratch index.Scratch
+	preads  int   // of the log file
+	bytes   int64 // that they read
 }
 
 var windows = sync.Pool{New: func() any { return &window{buf: make([]byte, windowSize)} }}
@@ -32,8 +37,13 @@ var windows = sync.Pool{New: func() any { return &window{buf: make([]byte, windo
 // takeWindow borrows a window from the pool; put gives it back.
 func takeWindow(f *os.File) *window {
 	w := windows.Get().(*window)
-	w.file, w.at, w.have, w.err = f, 0, 0, nil
+	w.reset(f)
 	return w
+}
+
+// reset begins anew with another file.
+func (w *window) reset(f *os.File) {
+	w.file, w.at, w.have, w.err, w.preads, w.bytes, w.scratch.Preads = f, 0, 0, nil, 0, 0, 0
 }
 
 func (w *window) put() {
@@ -46,6 +56,8 @@ func (w *window) view(pos int64, n int, size int64) ([]byte, error) {
 	if pos < w.at || pos+int64(n) > w.at+int64(w.have) {
 		w.at, w.have = pos, int(min(int64(len(w.buf)), size-pos))
 		got, err := w.file.ReadAt(w.buf[:w.have], pos)
+		w.preads++
+		w.bytes += int64(got)
 		if got < w.have {
 			w.have = 0
 			if err == nil || errors.Is(err, io.EOF) {
@@ -193,11 +205,14 @@ func (l *Log) offsetForTimestamp(ts int64, maxOffset kafka.Offset) (Found, error
 		if largest < ts {
 			continue
 		}
-		_, times, err := s.indexes()
+		// An entry (t, o) with t <= ts says that before the batch that holds o all were smaller than t.
+		w := takeWindow(nil)
+		e, known, err := s.index.Time(ts, &w.scratch)
+		w.put()
 		if err != nil {
-			return notFound, err
+			return notFound, s.lookupError(err)
 		}
-		found, err := l.findFrom(timeLookup(times, s.base, ts), min(maxOffset, s.next()), ts)
+		found, err := l.findFrom(s.base+int64(e.Last), min(maxOffset, s.next()), ts, s.doubt(e, known))
 		if err != nil || found.Offset != kafka.NoOffset {
 			return found, err
 		}
@@ -205,28 +220,33 @@ func (l *Log) offsetForTimestamp(ts int64, maxOffset kafka.Offset) (Found, error
 	return notFound, nil
 }
 
-// timeLookup is an offset from which on all timestamps >= ts lie: an entry (t, o) with t <= ts says that before the
-// batch that ends in o all were smaller than t.
-func timeLookup(rows []layout.TimeEntry, base kafka.Offset, ts int64) kafka.Offset {
-	from := base
-	for lo, hi := 0, len(rows); lo < hi; {
-		mid := (lo + hi) / 2
-		if rows[mid].Timestamp <= ts {
-			from, lo = base+int64(rows[mid].Last), mid+1
-		} else {
-			hi = mid
-		}
+// doubt gives a check of a time entry: the batch that it names must have its timestamp. nil: nothing to check.
+func (s *segment) doubt(e layout.TimeEntry, known bool) func(h *record.Header) error {
+	if !known || !s.env.rules.IndexSanityCheck {
+		return nil
 	}
-	return from
+	return func(h *record.Header) error {
+		if at := s.base + int64(e.Last); h.BaseOffset > at || h.LastOffset() < at || h.MaxTimestamp == e.Timestamp {
+			return nil // the start offset may have moved beyond it
+		}
+		return s.lookupError(fmt.Errorf("%w: %s: entry %+v, but there is %s", index.ErrDamaged, s.path(layout.TimeIndexSuffix), e, h))
+	}
 }
 
 // errStop ends a walk that has found what it looked for.
 var errStop = errors.New("stop")
 
-func (l *Log) findFrom(from, maxOffset kafka.Offset, ts int64) (Found, error) {
+// findFrom finds the first record with a timestamp of ts or more. check, unless it is nil, is asked about the first batch.
+func (l *Log) findFrom(from, maxOffset kafka.Offset, ts int64, check func(*record.Header) error) (Found, error) {
 	start := l.StartOffset()
 	found := notFound
 	err := l.Walk(max(from, start), maxOffset, func(h *record.Header, batch []byte) error {
+		if check != nil {
+			if err := check(h); err != nil {
+				return err
+			}
+			check = nil
+		}
 		if h.MaxTimestamp < ts {
 			return nil
 		}
@@ -276,15 +296,15 @@ func (l *Log) maxTimestamp(maxOffset kafka.Offset) (Found, error) {
 		if next <= start || largest <= best {
 			continue
 		}
-		_, times, err := s.indexes()
+		e, known, err := s.index.LastTime()
 		if err != nil {
-			return notFound, err
+			return notFound, s.lookupError(err)
 		}
 		from := s.base
-		if n := len(times); n > 0 && next <= maxOffset {
-			from += int64(times[n-1].Last) // all before that batch have smaller timestamps
+		if known = known && next <= maxOffset; known {
+			from += int64(e.Last) // all before that batch have smaller timestamps
 		}
-		ts, o, err := l.largestIn(max(from, start), min(maxOffset, next))
+		ts, o, err := l.largestIn(max(from, start), min(maxOffset, next), s.doubt(e, known))
 		if err != nil {
 			return notFound, err
 		}
@@ -295,13 +315,19 @@ func (l *Log) maxTimestamp(maxOffset kafka.Offset) (Found, error) {
 	if best < 0 {
 		return notFound, nil
 	}
-	return l.findFrom(max(at, start), maxOffset, best)
+	return l.findFrom(max(at, start), maxOffset, best, nil)
 }
 
 // largestIn is the largest timestamp of the batches of a range, and the base offset of the first that has it.
-func (l *Log) largestIn(from, to kafka.Offset) (ts int64, at kafka.Offset, err error) {
+func (l *Log) largestIn(from, to kafka.Offset, check func(*record.Header) error) (ts int64, at kafka.Offset, err error) {
 	ts, at = kafka.NoTimestamp, kafka.NoOffset
 	err = l.Walk(from, to, func(h *record.Header, _ []byte) error {
+		if check != nil {
+			if err := check(h); err != nil {
+				return err
+			}
+			check = nil
+		}
 		if h.MaxTimestamp > ts {
 			ts, at = h.MaxTimestamp, h.BaseOffset
 		}

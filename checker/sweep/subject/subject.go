@@ -66,7 +66,8 @@ func (x *subject) do(st *script.Step) error {
 	}
 	switch st.Verb {
 	case script.Tidy:
-		return x.open.RemoveDeleted()
+		_, err := x.open.RemoveDeleted(1 << 62) // everything is due
+		return err
 	case script.Checkpoint:
 		return x.open.Checkpoint()
 	case script.Close:
@@ -76,7 +77,7 @@ func (x *subject) do(st *script.Step) error {
 	case script.Open:
 		return x.openLogs(st)
 	case script.Delete:
-		return x.open.DeleteLog(st.Log, fmt.Sprintf("%032x", st.Number))
+		return x.open.DeleteLog(st.Log, fmt.Sprintf("%032x", st.Number), st.NowMs)
 	}
 	for _, l := range x.logs(st) {
 		if l == nil {
@@ -146,7 +147,7 @@ func (x *subject) log(st *script.Step, l *seglog.Log) error {
 	case script.Restart:
 		return l.TruncateFully(offset)
 	case script.DeleteRecords:
-		_, err := l.DeleteRecords(offset)
+		_, err := l.DeleteRecords(offset, st.NowMs)
 		return err
 	case script.Retain:
 		_, err := l.Retain(st.NowMs)

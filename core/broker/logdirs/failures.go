@@ -83,9 +83,17 @@ func (s *Set) Checkpoint() []Failure {
 	return s.each(func(e *entry) error { return e.logs.Checkpoint() })
 }
 
-// RemoveDeleted removes files and directories that are marked for removal. What it returns are the directories that failed.
-func (s *Set) RemoveDeleted() []Failure {
-	return s.each(func(e *entry) error { return e.logs.RemoveDeleted() })
+// RemoveDeleted removes files and directories that are marked for removal, if their time has come, and says when it comes
+// for the next (ms, wall time), or 0. failed are the directories that failed.
+func (s *Set) RemoveDeleted(nowMs int64) (nextMs int64, failed []Failure) {
+	failed = s.each(func(e *entry) error {
+		next, err := e.logs.RemoveDeleted(nowMs)
+		if nextMs == 0 || next != 0 && next < nextMs {
+			nextMs = next
+		}
+		return err
+	})
+	return nextMs, failed
 }
 
 func (s *Set) each(do func(*entry) error) (failed []Failure) {

@@ -16,6 +16,7 @@ import (
 	"trialog/core/kafka"
 	"trialog/core/seglog"
 	"trialog/core/seglog/layout"
+	"trialog/core/seglog/openfiles"
 )
 
 // ErrOffline: the partition lies in a directory that failed, or nobody knows that it does not.
@@ -62,6 +63,9 @@ type place struct {
 // operator must settle: a directory that another broker uses, or of another cluster or node, one partition in two
 // directories.
 func Open(cfg Config) (*Set, error) {
+	if cfg.Dir.Files == nil {
+		cfg.Dir.Files = openfiles.New(openfiles.DefaultMax)
+	}
 	s := &Set{cfg: cfg, clusterID: cfg.ClusterID, found: map[kafka.TopicPartition]place{}}
 	if err := s.open(); err != nil {
 		s.Abandon()
@@ -284,7 +288,7 @@ func (s *Set) Strays(removed map[kafka.TopicID]bool) (left []kafka.TopicPartitio
 			continue
 		}
 		if at.dir.failed == nil {
-			at.dir.failed = at.dir.logs.DeleteLog(tp, hexOf(s.cfg.NewUUID()))
+			at.dir.failed = at.dir.logs.DeleteLog(tp, hexOf(s.cfg.NewUUID()), 0)
 		}
 		delete(s.found, tp)
 	}
@@ -293,8 +297,8 @@ func (s *Set) Strays(removed map[kafka.TopicID]bool) (left []kafka.TopicPartitio
 
 // DeleteLog closes the log of a deleted topic's partition and marks its directory for
 // removal; so it does with what is left of one that could not be opened. In a directory that failed nothing is done: the
-// next start that can read it does.
-func (s *Set) DeleteLog(tp kafka.TopicPartition, id kafka.TopicID) error {
+// next start that can read it does. nowMs is the wall time.
+func (s *Set) DeleteLog(tp kafka.TopicPartition, id kafka.TopicID, nowMs int64) error {
 	s.mu.Lock()
 	at, ok := s.found[tp]
 	if ok && at.id == id {
@@ -304,11 +308,11 @@ func (s *Set) DeleteLog(tp kafka.TopicPartition, id kafka.TopicID) error {
 	}
 	s.mu.Unlock()
 	if at.dir != nil {
-		return at.dir.logs.DeleteLog(tp, hexOf(s.cfg.NewUUID()))
+		return at.dir.logs.DeleteLog(tp, hexOf(s.cfg.NewUUID()), nowMs)
 	}
 	for _, e := range s.online() {
 		if e.logs.Log(tp) != nil {
-			return e.logs.DeleteLog(tp, hexOf(s.cfg.NewUUID()))
+			return e.logs.DeleteLog(tp, hexOf(s.cfg.NewUUID()), nowMs)
 		}
 	}
 	return nil

@@ -334,7 +334,7 @@ func (p *Partition) Retain(nowMs int64) (int, error) {
 // DeleteRecords moves the log start offset up to before, and returns where it is.
 // kafka.ErrOffsetOutOfRange: before is negative or above the HW.
 func (p *Partition) DeleteRecords(before kafka.Offset) (kafka.Offset, error) {
-	start, err := p.log.DeleteRecords(before)
+	start, err := p.log.DeleteRecords(before, p.env.Now().WallMs)
 	if err != nil {
 		p.CheckLog(err)
 	}

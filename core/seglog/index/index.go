@@ -88,6 +88,19 @@ func Resume(owner Owner, at Place) (x *Index, offset layout.OffsetEntry, time la
 	return x, offset, time, ok, err
 }
 
+// ResumeBelow is the index of a segment that was being appended to when its process died, as far as its files are good and
+// below the relative offset end: up to the last time entry, since more may be missing behind that. The entry returned is
+// the last one of the offset index. ok is false when nothing of it can be used.
+func ResumeBelow(owner Owner, at Place, end int64) (x *Index, offset layout.OffsetEntry, time layout.TimeEntry, ok bool, err error) {
+	x = Open(owner, at)
+	time, ok, err = x.times.resumeWhile(func(e layout.TimeEntry) bool { return int64(e.Last) < end })
+	if !ok || err != nil {
+		return x, offset, time, false, err
+	}
+	offset, ok, err = x.offsets.resumeWhile(func(e layout.OffsetEntry) bool { return e.Last <= time.Last })
+	return x, offset, time, ok, err
+}
+
 // AddOffset appends an entry. An error is of the file system.
 func (x *Index) AddOffset(e layout.OffsetEntry) error { return x.offsets.add(e) }
 
@@ -115,6 +128,15 @@ func (x *Index) Entries() (offsets, times int) { return x.offsets.len(), x.times
 
 // Sampled is how many entries are held in memory.
 func (x *Index) Sampled() int { return x.offsets.sampled() + x.times.sampled() }
+
+// Load reads both files, if nobody has done so: what is damaged is known then.
+func (x *Index) Load() error {
+	if _, err := x.offsets.load(); err != nil {
+		return err
+	}
+	_, err := x.times.load()
+	return err
+}
 
 // Cut drops what lies at or after the position pos, or the relative offset end, durably.
 func (x *Index) Cut(end, pos int64) error {

@@ -2,6 +2,7 @@ package index
 
 import (
 	"errors"
+	"os"
 	"sync"
 
 	"trialog/core/seglog/layout"
@@ -59,16 +60,8 @@ func (c *column[T]) sampleOf(st *state[T]) (*state[T], error) {
 		}
 		size -= size % int64(c.kind.size)
 	}
-	buf := chunks.Get().(*[chunkSize]byte)
-	defer chunks.Put(buf)
-	for at := int64(0); at < size; at += chunkSize {
-		b := buf[:min(chunkSize, size-at)]
-		if err := readAll(r.path, file, b, at); err != nil {
-			return nil, err
-		}
-		if err := r.take(b); err != nil {
-			return nil, err
-		}
+	if err := r.file(file, size); err != nil {
+		return nil, err
 	}
 	if st.written == unread && !r.trust && !c.kind.needed(r.n, r.size) {
 		return nil, damaged(r.path, "it is empty")
@@ -87,11 +80,50 @@ type reading[T comparable] struct {
 	kind      *kind[T]
 	path      string
 	trust     bool
-	end, size int64 // of the segment
+	want      func(T) bool // nil: all
+	end, size int64        // of the segment
 
 	n, zeros int
 	last     T
 	sample   []T
+}
+
+// resumeWhile takes over the entries at the start of the file that are good, and for which want is true. The rest of the file
+// goes with the next write.
+func (c *column[T]) resumeWhile(want func(T) bool) (last T, ok bool, err error) {
+	st := c.state.Load()
+	file, err := st.file.Acquire()
+	if err != nil {
+		return last, false, ignoreDamage(absent(st.file.Path(), err))
+	}
+	defer st.file.Release()
+	info, err := file.Stat()
+	if err != nil {
+		return last, false, err
+	}
+	r := reading[T]{kind: c.kind, path: st.file.Path(), want: want}
+	r.end, r.size = c.owner.RelativeEnd()
+	if err := r.file(file, info.Size()/int64(c.kind.size)*int64(c.kind.size)); err != nil && !isDamage(err) {
+		return last, false, err
+	}
+	c.state.Store(&state[T]{file: st.file, written: r.n, sampled: true, stale: true, sample: r.sample, final: r.last})
+	return r.last, r.n > 0, nil
+}
+
+// file takes the first size bytes of a file, until one of its entries cannot be right, or is not wanted.
+func (r *reading[T]) file(file *os.File, size int64) error {
+	buf := chunks.Get().(*[chunkSize]byte)
+	defer chunks.Put(buf)
+	for at := int64(0); at < size; at += chunkSize {
+		b := buf[:min(chunkSize, size-at)]
+		if err := readAll(r.path, file, b, at); err != nil {
+			return err
+		}
+		if err := r.take(b); err != nil {
+			return err
+		}
+	}
+	return nil
 }
 
 func (r *reading[T]) take(b []byte) error {
@@ -109,6 +141,8 @@ func (r *reading[T]) take(b []byte) error {
 			return damaged(r.path, "entry %d is %+v, but the segment ends at offset %d, byte %d", r.n, e, r.end, r.size)
 		case r.n > 0 && !r.kind.next(r.last, e):
 			return damaged(r.path, "entry %d is %+v after %+v", r.n, e, r.last)
+		case r.want != nil && !r.want(e):
+			return damaged(r.path, "entry %d is not wanted", r.n)
 		}
 		if r.n%Every == 0 {
 			r.sample = append(r.sample, e)

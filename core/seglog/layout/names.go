@@ -20,10 +20,11 @@ const (
 	TmpSuffix       = ".tmp"     // will be renamed when it is durable
 )
 
-// Files with fixed names: the first two in the directory of a partition, the others in that of the logs.
+// Files with fixed names: the first three in the directory of a partition, the others in that of the logs.
 const (
 	EpochFile         = "leader-epoch-checkpoint"
 	PartitionFile     = "partition.metadata"
+	FsyncFailedFile   = "fsync-failed" // not Kafka's: an fsync of the log failed, so what is read back may not be on disk
 	CleanMarker       = ".kafka_cleanshutdown"
 	PropertiesFile    = "meta.properties"
 	HWFile            = "replication-offset-checkpoint"
