@@ -128,6 +128,7 @@ func TestRuleNames(t *testing.T) {
 		"seglog.marker-removed-at-start", "seglog.fsync-directory", "seglog.recover-removes-later-segments",
 		"seglog.recover-producer-state", "seglog.index-sanity-check", "seglog.checkpoint-fsync-before-rename",
 		"seglog.fsync-failure-is-final", "seglog.two-step-deletion", "seglog.retain-below-hw",
+		"seglog.compact-below-hw", "seglog.compact-keeps-log-end", "seglog.compact-delete-horizon", "seglog.swap-before-delete",
 	}, all)
 	set, err := ParseRules(all)
 	require.NoError(t, err)
