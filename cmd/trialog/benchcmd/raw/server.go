@@ -188,17 +188,7 @@ func (c *conn) fetch(correlation, topics []byte) (err error) {
 	copy(c.answer[4:], correlation)
 	binary.BigEndian.PutUint32(c.answer, uint32(int64(len(c.answer)-4)+size))
 	binary.BigEndian.PutUint32(c.answer[len(c.answer)-4:], uint32(size))
-	if _, err := c.nc.Write(c.answer); err != nil {
-		return err
-	}
-	if _, err := c.file.Seek(offset/c.batch.records*c.batch.bytes, io.SeekStart); err != nil {
-		return err
-	}
-	n, err := c.nc.ReadFrom(&io.LimitedReader{R: c.file, N: size}) // sendfile
-	if err == nil && n < size {
-		err = io.ErrUnexpectedEOF
-	}
-	return err
+	return sendFile(c.nc, c.answer, c.file, offset/c.batch.records*c.batch.bytes, size)
 }
 
 // produced is a response to Produce that takes everything.

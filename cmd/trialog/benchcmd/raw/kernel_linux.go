@@ -1,10 +1,13 @@
 package raw
 
 import (
+	"errors"
 	"io"
 	"net"
 	"os"
 	"syscall"
+
+	"golang.org/x/sys/unix"
 )
 
 // discardPiece is the most that one call throws away.
@@ -50,3 +53,33 @@ func Discard(nc net.Conn, n int) error {
 
 // nowhere gives the call its length; it is never written.
 var nowhere [discardPiece]byte
+
+// sendFile writes head and then size bytes of f from pos on: MSG_MORE and sendfile, as bare as they can be called. The
+// standard library's way to sendfile costs about a tenth more.
+func sendFile(nc *net.TCPConn, head []byte, f *os.File, pos, size int64) error {
+	raw, err := nc.SyscallConn()
+	if err != nil {
+		return err
+	}
+	file, end := int(f.Fd()), pos+size
+	var failure error
+	err = raw.Write(func(fd uintptr) bool {
+		for len(head) > 0 && failure == nil {
+			var n int
+			n, failure = unix.SendmsgN(int(fd), head, nil, nil, unix.MSG_MORE)
+			head = head[max(n, 0):]
+		}
+		for pos < end && failure == nil {
+			var n int
+			if n, failure = unix.Sendfile(int(fd), file, &pos, int(min(end-pos, 1<<20))); n == 0 && failure == nil {
+				failure = io.ErrUnexpectedEOF
+			}
+		}
+		if errors.Is(failure, unix.EAGAIN) {
+			failure = nil
+			return false
+		}
+		return true
+	})
+	return errors.Join(err, failure)
+}
