@@ -32,7 +32,7 @@ import (
 //
 //	produce  recv into a buffer, pwrite, answer: to 16 files as the broker must
 //	         ("raw"), and all to one file ("raw-one-file")
-//	fetch    recv a request, sendfile from a file
+//	fetch    recv a request, sendfile from a file, with the broker's send buffer
 //
 // cpu-s/GiB is user plus system time of the server; "ratio" is the broker's value
 // over the raw loop's, of the same run.
@@ -149,6 +149,9 @@ func rawSink(c net.Conn, files []*os.File) {
 // rawSource answers every frame with fetchBytes of the file by sendfile.
 func rawSource(c net.Conn, f *os.File) {
 	defer c.Close()
+	if err := c.(*net.TCPConn).SetWriteBuffer(102400); err != nil {
+		return
+	}
 	raw, err := c.(*net.TCPConn).SyscallConn()
 	if err != nil {
 		return
