@@ -59,6 +59,9 @@ func (b *Broker) reconfigure(image *meta.Image) {
 	}
 	b.live.Store(b.cfg.WithDynamic(all, own))
 	b.log.Info("settings changed while running", "all", len(all), "own", len(own))
+	if b.cleaner != nil {
+		b.cleaner.Reconfigure()
+	}
 	if b.server != nil {
 		b.limit()
 		b.hosts.learnSoon(func() []config.ConnectionOverride { return b.live.Load().ConnectionOverrides }, b.limit)

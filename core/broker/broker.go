@@ -14,6 +14,7 @@ import (
 
 	"trialog/core/broker/clusterapi"
 	"trialog/core/broker/fetchsession"
+	"trialog/core/broker/logcleaner"
 	"trialog/core/broker/logdirs"
 	"trialog/core/broker/metalog"
 	"trialog/core/broker/meter"
@@ -59,6 +60,7 @@ type Broker struct {
 	limiting    sync.Mutex // held while limits of the server change
 	hosts       *hosts
 	chores      *chores
+	cleaner     *logcleaner.Cleaner
 	recovery    *recovery
 	failed      chan error // see Failed
 	brokerEpoch int64
@@ -158,6 +160,7 @@ func (b *Broker) start() error {
 		b.log.Warn(w)
 	}
 	b.chores = startChores(b)
+	b.cleaner = b.startCleaner()
 	b.hosts.learn(b.live.Load().ConnectionOverrides)
 	b.server = serve.NewServer(b.rows(), b.limits(), b.log, b.now, b.opts.Meter)
 	for i, l := range b.listeners {
@@ -209,6 +212,7 @@ func (b *Broker) stop(ctx context.Context) error {
 		b.log.Warn("connections were cut", "err", err)
 	}
 	b.hosts.stop()
+	b.cleaner.Stop()
 	b.chores.stop()
 	for _, p := range b.table.All() {
 		p.Close()
@@ -235,6 +239,9 @@ func (b *Broker) Abandon() {
 	b.hosts.stop()
 	for _, l := range b.listeners {
 		_ = l.Close()
+	}
+	if b.cleaner != nil {
+		b.cleaner.Stop()
 	}
 	if b.chores != nil {
 		b.chores.stop()

@@ -78,6 +78,7 @@ type collector struct {
 	connections, created, closed           *prometheus.Desc
 	sessions, sessionPartitions            *prometheus.Desc
 	state, requestBytes, leftOut           *prometheus.Desc
+	compaction                             compactionDescs
 }
 
 func newCollector(b *broker.Broker) *collector {
@@ -85,6 +86,7 @@ func newCollector(b *broker.Broker) *collector {
 	c.describeTopics()
 	c.describeRequests()
 	c.describeBroker()
+	c.compaction.describe()
 	return c
 }
 
@@ -163,6 +165,7 @@ func (c *collector) Collect(to chan<- prometheus.Metric) {
 	gauge(to, c.sessions, float64(sessions))
 	gauge(to, c.sessionPartitions, float64(partitions))
 	gauge(to, c.requestBytes, float64(c.b.RequestBytes()))
+	c.compaction.collect(to, c.b.Compaction(), c.now())
 }
 
 func (c *collector) collectDirs(to chan<- prometheus.Metric) {
