@@ -27,10 +27,12 @@ type Promises struct {
 	Retention      bool // the log start may move: records below it are excused
 	Holes          bool // offsets without a record (control records, compaction) are legal
 	StaleReads     bool // several replicas: end offsets and empty reads are lower bounds, except in the final read
+	Compacted      bool // the topic is compacted: a record may go when a later one of its key is committed. Widens Holes
 	FlushFirst     bool // a record is acknowledged and visible only after its fsync (flush.messages=1, one replica); stricter
 }
 
-// ParsePromises reads a list of documented-loss, retention, holes, stale-reads, flush-first, separated by commas.
+// ParsePromises reads a list of documented-loss, retention, holes, compacted, stale-reads, flush-first, separated by
+// commas.
 func ParsePromises(list string) (Promises, error) {
 	var p Promises
 	for name := range strings.SplitSeq(list, ",") {
@@ -42,6 +44,8 @@ func ParsePromises(list string) (Promises, error) {
 			p.Retention = true
 		case "holes":
 			p.Holes = true
+		case "compacted":
+			p.Compacted, p.Holes = true, true
 		case "stale-reads":
 			p.StaleReads = true
 		case "flush-first":
@@ -57,7 +61,7 @@ func ParsePromises(list string) (Promises, error) {
 type PromiseError struct{ Name string }
 
 func (e *PromiseError) Error() string {
-	return "oracle: unknown promise " + e.Name + " (documented-loss, retention, holes, stale-reads, flush-first)"
+	return "oracle: unknown promise " + e.Name + " (documented-loss, retention, holes, compacted, stale-reads, flush-first)"
 }
 
 // Fault is one fault that was really injected.

@@ -9,6 +9,7 @@ const (
 	OffsetReused    = "offset-reused"
 	LostAcked       = "lost-acked"
 	OutOfRange      = "out-of-range-after-ack"
+	CompactedAway   = "compacted-away"
 	LostRead        = "lost-read"
 	StaleRead       = "stale-read"
 	EndOffsetBack   = "end-offset-back"
@@ -43,6 +44,7 @@ var Classes = []ClassDoc{
 	{LostAcked, "INV-ACK", "an acknowledged record is missing from an answer that covers its offset, and never returns"},
 	{OutOfRange, "INV-ACK", "OFFSET_OUT_OF_RANGE at or just above the offset of an established record"},
 	{OffsetReused, "INV-OFF", "one offset showed two values, over acknowledgements and reads"},
+	{CompactedAway, "INV-ACK", "on a compacted topic: a record is gone although nothing later of its key is there"},
 	{LostRead, "INV-VIS", "a record that was read is missing later, and was never acknowledged"},
 	{StaleRead, "INV-VIS", "an established record is missing from one answer and there in a later one"},
 	{UncommittedRead, "INV-VIS", "a record was served at or above the high watermark of the same answer"},

@@ -54,6 +54,9 @@ func corpus(t *testing.T) []sample {
 			f.Close()
 		}
 		s.in.Promises.FlushFirst = strings.Contains(name, ".flush-first.")
+		if strings.Contains(name, ".compacted.") {
+			s.in.Promises.Compacted, s.in.Promises.Holes = true, true
+		}
 		s.in.Promises.DocumentedLoss = slices.Contains([]string{"loss", "no-cut", "fsynced", "loss-bad"}, s.kind)
 		out = append(out, s)
 	}

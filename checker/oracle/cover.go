@@ -109,9 +109,10 @@ func (l *log) finalRead() string {
 	slices.SortStableFunc(reads, func(a, b *history.Operation) int { return cmp.Compare(a.Invoke.Offset, b.Invoke.Offset) })
 	next := max(0, reads[0].Complete.LogStart)
 	for _, op := range reads {
-		if op.Invoke.Offset > next {
+		if op.Invoke.Offset > next && !l.holes {
 			return fmt.Sprintf("the final read skips from offset %d to %d", next, op.Invoke.Offset)
 		}
+		next = max(next, op.Invoke.Offset)
 		for _, rec := range op.Complete.Records {
 			next = max(next, rec.Offset+1)
 		}

@@ -21,6 +21,13 @@
 // linear run: its answer would be noise otherwise. A run that convicts nobody is still Unknown when it proves too little
 // (a partition with acknowledged records that was not read back, mostly unknown outcomes).
 //
+// # Compacted topics
+//
+// Under Promises.Compacted the key of a record is what stands before the first colon of its value. A record may be missing
+// from an answer once a later one of its key was sent; but the latest of each key that the history knows must be in the
+// final read, at its offset. Readers of such a topic skip what was removed, so a final read is taken to have seen what lies
+// between two of its fetches. Linear knows no compaction and is not asked.
+//
 // # Documented loss
 //
 // Under Promises.DocumentedLoss an anomaly is forgiven when it follows from a power cut that lost records which were

@@ -33,6 +33,7 @@ type record struct {
 	read     bool
 	lost     bool // within the documented bargain
 	reused   bool // the offset also showed another value
+	denied   bool // an answer that had to show it did not
 	evidence []evidence
 	shown    int     // how often, while evidence is gathered
 	rank     int     // of its offset in its log
@@ -58,6 +59,8 @@ type log struct {
 	of      map[*history.Operation][]*record // those that it sent
 	shows   map[*history.Operation][]*record // those that its answer showed, in the order of the answer
 	losses  []loss
+	keys    map[string]*keyed // of a compacted topic
+	holes   bool              // offsets without a record are legal
 	// stop is the final fetch that read furthest, if no final operation says where the log ends: then it ends there.
 	stop *history.Operation
 }

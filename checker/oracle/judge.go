@@ -46,18 +46,28 @@ func Judge(in Input) *Verdict {
 	for _, topic := range j.g.deleted {
 		j.v.Reasons = append(j.v.Reasons, "topic "+topic+" may have been deleted: nothing that was in it is judged")
 	}
+	for _, l := range j.g.logs {
+		l.holes = in.Promises.Holes
+		if in.Promises.Compacted {
+			l.keys = l.byKey()
+		}
+	}
 	events := j.scanEvents()
 	j.scanProducerIDs()
 	for _, l := range j.g.logs {
 		j.scanReads(l)
 		j.scanOffsets(l)
 		j.sweep(l)
+		j.scanKeys(l)
 		j.scanOrder(l)
 		if in.TrueTime && len(in.Events) > 0 {
 			events.scanTimes(l)
 		}
 	}
 	j.cover()
+	if in.Promises.Compacted { // linear knows no compaction
+		in.Linear = LinearNever
+	}
 	if in.Linear == LinearAlways || in.Linear == LinearAfter && len(j.v.Counts) == 0 {
 		j.linear()
 	}

@@ -146,9 +146,9 @@ func TestAssertsAreNoConviction(t *testing.T) {
 }
 
 func TestPromises(t *testing.T) {
-	p, err := ParsePromises("documented-loss, retention,holes,stale-reads,flush-first")
+	p, err := ParsePromises("documented-loss, retention,holes,compacted,stale-reads,flush-first")
 	require.NoError(t, err)
-	require.Equal(t, Promises{true, true, true, true, true}, p)
+	require.Equal(t, Promises{true, true, true, true, true, true}, p)
 	_, err = ParsePromises("holes,gaps")
 	require.ErrorContains(t, err, "oracle: unknown promise gaps")
 
@@ -156,6 +156,7 @@ func TestPromises(t *testing.T) {
 	forgives := map[string][]string{
 		"retention":   {"lost-acked.log-start.bad"},
 		"holes":       {"gap.hole.bad"},
+		"compacted":   {"gap.hole.bad"},
 		"stale-reads": {"out-of-range-after-ack.bad", "stale-read.bad"},
 	}
 	for name, want := range forgives {
@@ -163,7 +164,7 @@ func TestPromises(t *testing.T) {
 		require.NoError(t, err)
 		var got []string
 		for _, s := range corpus(t) {
-			if s.kind != "bad" || s.in.Promises.FlushFirst {
+			if s.kind != "bad" || s.in.Promises.FlushFirst || s.in.Promises.Compacted {
 				continue
 			}
 			s.in.Promises = p
@@ -173,6 +174,22 @@ func TestPromises(t *testing.T) {
 		}
 		require.Equal(t, want, got, name)
 	}
+}
+
+// TestRenumbered: compaction that moves records to other offsets is convicted, on a compacted topic too.
+func TestRenumbered(t *testing.T) {
+	const text = `{"time":1,"proc":"c1","id":1,"type":"invoke","f":"produce","topic":"t","partition":0,"values":["k1:a"],"acks":-1}
+{"time":2,"proc":"c1","id":1,"type":"ok","f":"produce","topic":"t","partition":0,"offset":0}
+{"time":3,"proc":"c1","id":2,"type":"invoke","f":"produce","topic":"t","partition":0,"values":["k1:b"],"acks":-1}
+{"time":4,"proc":"c1","id":2,"type":"ok","f":"produce","topic":"t","partition":0,"offset":1}
+{"time":5,"proc":"c5","id":1,"type":"invoke","f":"fetch","topic":"t","partition":0,"offset":0,"final":true}
+{"time":6,"proc":"c5","id":1,"type":"ok","f":"fetch","topic":"t","partition":0,"offset":0,"records":[[0,"k1:b"]],"hw":2,"log_start":0,"final":true}
+`
+	ops, err := history.Read(strings.NewReader(text))
+	require.NoError(t, err)
+	v := Judge(Input{History: ops, Promises: Promises{Compacted: true, Holes: true}})
+	require.Equal(t, Invalid, v.Result, v)
+	require.Equal(t, OffsetReused, v.Class, v)
 }
 
 // BenchmarkJudge is what one run costs its court: pairing, scans and linear.

@@ -14,6 +14,7 @@ func (r *record) about() *About { return &About{Offset: r.offset, Value: r.value
 // denied turns denials into anomalies: stale if the record came back, else lost, unless a power cut may take it.
 func (j *judge) denied(l *log, denials []denial) {
 	for _, d := range denials {
+		d.r.denied = true
 		a := Anomaly{Time: d.op.Call, About: d.r.about(), Witnesses: j.witnesses(d.r.first().op, d.op)}
 		loss := j.gone(l, d.r, d.r.offset, d.op.Call, ended(d.op))
 		back := d.r.since(ended(d.op))
@@ -34,6 +35,9 @@ func (j *judge) denied(l *log, denials []denial) {
 			a.Class = StaleRead
 			a.Witnesses = append(a.Witnesses, j.witnesses(back)...)
 			text = "; " + back.Name() + " read it again later"
+		case l.keys != nil && d.how.says == skipped:
+			a.Class = CompactedAway
+			text = fmt.Sprintf("; nothing of key %q had been sent after it", keyOf(d.r.value))
 		case d.r.acked:
 			a.Class = LostAcked
 		default:

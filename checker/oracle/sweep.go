@@ -280,7 +280,11 @@ func (s *sweep) checkSlice(op *history.Operation) (end int64) {
 func (s *sweep) checkHole(op *history.Operation, from, to int64) {
 	denied := false
 	for rank := s.l.rank(from); rank < len(s.now) && s.l.offsets[rank] < to; rank++ {
-		if s.now[rank] != nil {
+		switch r := s.now[rank]; {
+		case r == nil:
+		case s.l.keys != nil && s.l.superseded(r, ended(op)):
+			s.now[rank] = nil // compacted, or about to be
+		default:
 			s.deny(rank, op, saying{says: skipped})
 			denied = true
 		}

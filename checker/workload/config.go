@@ -38,6 +38,7 @@ type Config struct {
 
 	PauseMin, PauseMax time.Duration // between the beginnings of two operations, if the first has ended by then
 	BatchMax           int           // records of one batch: 1 to BatchMax
+	Keys               int           // records have one of so many keys, which begins their value; 0: no keys
 	ValueMin, ValueMax int           // bytes of a record's value, more if its name needs more
 
 	Acks            int           // -1 (all), 1 or 0
@@ -75,8 +76,8 @@ func (c Config) withDefaults() (Config, error) {
 		return fmt.Errorf("workload: --%s %v: want %s", flag, value, want)
 	}
 	switch {
-	case c.Name == "" || strings.ContainsAny(c.Name, "|\"\\ \n"):
-		return c, bad("name", fmt.Sprintf("%q", c.Name), "a name without bars, quotes and spaces")
+	case c.Name == "" || strings.ContainsAny(c.Name, "|:\"\\ \n"):
+		return c, bad("name", fmt.Sprintf("%q", c.Name), "a name without bars, colons, quotes and spaces")
 	case c.Role != Producer && c.Role != Reader && c.Role != Admin:
 		return c, bad("role", fmt.Sprintf("%q", c.Role), "producer, reader or admin")
 	case c.Topic == "":
@@ -97,6 +98,8 @@ func (c Config) withDefaults() (Config, error) {
 		return c, bad("pause", fmt.Sprintf("%s..%s", c.PauseMin, c.PauseMax), "FROM..TO")
 	case c.BatchMax < 1 || c.BatchMax > 10_000:
 		return c, bad("batch-max", c.BatchMax, "1 to 10000 records")
+	case c.Keys < 0:
+		return c, bad("keys", c.Keys, "0 or more")
 	case c.ValueMin < 0 || c.ValueMax < c.ValueMin || c.ValueMax > 1<<20:
 		return c, bad("value", fmt.Sprintf("%d..%d", c.ValueMin, c.ValueMax), "FROM..TO, at most 1 MiB")
 	case c.InFlight < 1:

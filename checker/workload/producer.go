@@ -65,8 +65,13 @@ func (p *process) batch(first, size int) (names []string, records []client.Recor
 	names, records = make([]string, 0, size), make([]client.Record, 0, size)
 	for i := range size {
 		name := p.cfg.Name + "-" + strconv.Itoa(first+i+1)
+		var key []byte
+		if p.cfg.Keys > 0 {
+			key = strconv.AppendInt([]byte("k"), int64(p.rng.IntN(p.cfg.Keys)), 10)
+			name = string(key) + ":" + name
+		}
 		names = append(names, name)
-		records = append(records, client.Record{Value: payload(name, between(p.rng, p.cfg.ValueMin, p.cfg.ValueMax))})
+		records = append(records, client.Record{Key: key, Value: payload(name, between(p.rng, p.cfg.ValueMin, p.cfg.ValueMax))})
 	}
 	return names, records
 }

@@ -151,6 +151,9 @@ func (r *reading) fetch(ctx context.Context, partition int32) (damaged bool) {
 	}
 	for _, rec := range f.Records {
 		name, damage := nameOf(rec.Value)
+		if damage == "" {
+			damage = misplacedKey(name, rec.Key)
+		}
 		if damage != "" && op.Corrupt == "" {
 			op.Corrupt = fmt.Sprintf("offset %d: %s", rec.Offset, damage)
 		}

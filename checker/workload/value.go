@@ -3,6 +3,7 @@ package workload
 import (
 	"bytes"
 	"fmt"
+	"strings"
 )
 
 // payload is the value of the record called name: name and a bar, repeated and cut to size bytes, but at least once.
@@ -14,6 +15,14 @@ func payload(name string, size int) []byte {
 		copy(b[n:], b[:n])
 	}
 	return b
+}
+
+// misplacedKey says what is wrong with the key of the record called name: a name with a colon begins with its key.
+func misplacedKey(name string, key []byte) string {
+	if want, _, keyed := strings.Cut(name, ":"); keyed && want != string(key) {
+		return fmt.Sprintf("record %q has the key %q", name, key)
+	}
+	return ""
 }
 
 // nameOf is the name in a payload. A value without a bar is foreign, and its own name. damage says what is wrong with a

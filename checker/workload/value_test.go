@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"fmt"
 	"math"
+	"math/rand/v2"
 	"testing"
 
 	"github.com/stretchr/testify/assert"
@@ -31,6 +32,30 @@ func TestPayload(t *testing.T) {
 	name, damage := nameOf([]byte("from another client"))
 	assert.Equal(t, "from another client", name)
 	assert.Empty(t, damage)
+}
+
+// A record with a key has it in its name, and a key that is another is seen.
+func TestKeys(t *testing.T) {
+	p := &process{cfg: Defaults(), rng: rand.New(rand.NewPCG(1, 0))}
+	p.cfg.Name, p.cfg.Keys = "c1", 3
+	names, records := p.batch(0, 50)
+	seen := map[string]bool{}
+	for i, r := range records {
+		assert.Equal(t, fmt.Sprintf("%s:c1-%d", r.Key, i+1), names[i])
+		name, damage := nameOf(r.Value)
+		assert.Equal(t, names[i], name)
+		assert.Empty(t, damage)
+		assert.Empty(t, misplacedKey(name, r.Key))
+		assert.Contains(t, misplacedKey(name, []byte("k9")), "has the key")
+		assert.Contains(t, misplacedKey(name, nil), "has the key")
+		seen[string(r.Key)] = true
+	}
+	assert.Len(t, seen, 3)
+	p.cfg.Keys = 0
+	names, records = p.batch(50, 1)
+	assert.Equal(t, "c1-51", names[0])
+	assert.Nil(t, records[0].Key)
+	assert.Empty(t, misplacedKey(names[0], nil))
 }
 
 // The client decides by Kafka's numbers, judges by names: the two tables are one.

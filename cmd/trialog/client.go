@@ -37,6 +37,7 @@ func (o *clientOptions) flags(f *pflag.FlagSet) {
 	f.IntVar(&o.Count, "count", 0, "end the work after so many operations; 0: by the clock only")
 	rangeVar(f, &o.PauseMin, &o.PauseMax, time.ParseDuration, "pause", "drawn between two operations, FROM..TO")
 	f.IntVar(&o.BatchMax, "batch-max", o.BatchMax, "records of a batch: drawn from 1 to this")
+	f.IntVar(&o.Keys, "keys", 0, "records have one of so many keys, kN, which begins their value: for compacted topics; 0: no keys")
 	rangeVar(f, &o.ValueMin, &o.ValueMax, strconv.Atoi, "value", "bytes of a record's value: drawn, FROM..TO")
 	f.Var((*acksFlag)(&o.Acks), "acks", "all, 1 or 0")
 	f.BoolVar(&o.Idempotent, "idempotent", false, "number the batches under a producer id; retries without end unless --retries says otherwise")

@@ -102,7 +102,7 @@ func TestParseRefuses(t *testing.T) {
 		{"setting without value", "claims  order committed", "claims", "x:20: claims of cell kill has no value"},
 		{"bad plan", "plan    literal one-cut", "plan    one-cut", "x:23: plan \"one-cut\": want `generate KEY=VALUE ...` or `literal NAME`"},
 		{"unknown plan", "literal one-cut", "literal two-cuts", "x:23: no section plan/two-cuts"},
-		{"unknown judgement", "flush-first", "gently", "x:28: cell cut: oracle: unknown promise gently (documented-loss, retention, holes, stale-reads, flush-first)"},
+		{"unknown judgement", "flush-first", "gently", "x:28: cell cut: oracle: unknown promise gently (documented-loss, retention, holes, compacted, stale-reads, flush-first)"},
 		{"bad literal plan", "at 5s powercut b1", "at 5s explode b1", `x:35: there is no verb "explode"`},
 		{"bad word", "profile=kill", "profil=kill", `x:18: plan generate "profil=kill": want profile, kinds, from, to, targets, faults, down or files`},
 		{"bad profile", "profile=kill", "profile=mess", `x:18: nemesis: generate: there is no profile "mess"; there are [kill powercut pause-partition torn]`},

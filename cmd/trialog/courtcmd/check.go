@@ -30,7 +30,7 @@ Events of brokers (core/event) sharpen the verdict. A stored run has history.jso
 		RunE: func(c *cobra.Command, args []string) error { return runCheck(c, f, args) },
 	}
 	fs := c.Flags()
-	fs.StringVar(&f.promises, "promises", "", "what to forgive or demand: documented-loss, retention, holes, stale-reads, flush-first")
+	fs.StringVar(&f.promises, "promises", "", "what to forgive or demand: documented-loss, retention, holes, compacted, stale-reads, flush-first")
 	fs.StringVar(&f.promises, "allow", "", "the same as --promises")
 	fs.StringVar(&f.faults, "faults", "", "file with the faults that were injected, as a run directory has it")
 	fs.BoolVar(&f.trueTime, "true-time", false, "one clock stamped history, events and faults (a simulated run)")
