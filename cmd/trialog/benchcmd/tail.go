@@ -40,7 +40,7 @@ func (w *paced) tail(on *target, topic string, duration time.Duration, progress 
 			if int64(number) > total {
 				return nil
 			}
-			time.Sleep(time.Until(due(int64(number) - 1)))
+			raw.Sleep(time.Until(due(int64(number) - 1)))
 			r.requests, r.records, r.bytes = r.requests+1, r.records+1, r.bytes+int64(len(batch))
 			progress(r.bytes)
 			return l.request(buf, number)

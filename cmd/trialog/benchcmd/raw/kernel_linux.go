@@ -6,6 +6,7 @@ import (
 	"net"
 	"os"
 	"syscall"
+	"time"
 
 	"golang.org/x/sys/unix"
 )
@@ -82,4 +83,11 @@ func sendFile(nc *net.TCPConn, head []byte, f *os.File, pos, size int64) error {
 		return true
 	})
 	return errors.Join(err, failure)
+}
+
+// Sleep blocks its thread. time.Sleep waits whole milliseconds in a process that has nothing else to do.
+func Sleep(d time.Duration) {
+	left := unix.NsecToTimespec(max(0, d.Nanoseconds()))
+	for errors.Is(unix.Nanosleep(&left, &left), unix.EINTR) {
+	}
 }

@@ -6,6 +6,7 @@ import (
 	"io"
 	"net"
 	"os"
+	"time"
 )
 
 // Discard reads n bytes and throws them away.
@@ -28,3 +29,6 @@ func sendFile(nc *net.TCPConn, head []byte, f *os.File, pos, size int64) error {
 	}
 	return err
 }
+
+// Sleep waits for some time.
+func Sleep(d time.Duration) { time.Sleep(d) }
