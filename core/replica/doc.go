@@ -1,22 +1,37 @@
-// Package replica is one replica of one partition as a pure machine: who leads in which epoch, how far the log, its
-// durable part and the high watermark have come, what may be acked and what may be read.
+// Package replica is one replica of one partition as a pure machine: who leads in which epoch, how far this log, its
+// durable part and those of the others have come, who is in sync, what may be acked and what may be read.
 //
-// It owns the arithmetic of HW, flushed offset and visibility, and the flush policy (flush.messages, flush.ms). It never
-// appends, fsyncs or answers (the shell does, told by effects), never reads a clock, and never looks into a batch. The
+// It owns the arithmetic of HW, ISR and truncation, of flushed offset and visibility, and the flush policy (flush.messages,
+// flush.ms). It never appends, fsyncs, sends or answers (the shell does, told by effects), never reads a clock, and never
+// looks into a batch. What it must know of a log's epochs is looked up by the shell in package epochs and handed in. The
 // caller is broker, under the partition's lock; the explorer walks the same type.
 //
+// Replication. A follower asks its leader for what comes behind its own log, and names the epoch of its last record
+// (NextFetch). The leader (Fetched) fences requests of other epochs, answers a diverging epoch and the offset where it ends
+// when the two logs cannot be the same, and otherwise counts the offset as what the follower holds. The follower
+// (FetchAnswered) cuts its log where the two part, or appends. So every change of the epoch compares the logs again,
+// and no follower ever cuts at its own HW, which lags.
+//
+// HW and ISR. The HW is the smallest vote of the maximal ISR: of everybody who is in sync, and of everybody who may be
+// before this leader hears of it. A change of the ISR is a proposal to the controller; it counts against the HW from the
+// moment it is made, for it until it is committed. A follower may come in when it is alive in the life in which it fetched,
+// and holds all that the leader's epoch began with; it goes out when it has been behind for replica.lag.time.max.ms.
+// While fewer than min.insync.replicas are in sync, the HW stays.
+//
 // Flush policy. Without flush.messages and flush.ms a record counts as soon as it is in the log: Kafka leaves durability
-// to replication. With either of them set, this replica's own vote for the HW is its flushed offset, so with one
-// replica a record is acked and visible only after its fsync. A flush is asked for when flush.messages records wait for
-// one, or flush.ms after the first of them. With flush.messages alone it is asked for at once, since nothing else would
-// ever release the acks of the last few: fsyncing more often than asked is always allowed.
+// to replication. With either of them set, this replica's own vote for the HW is its flushed offset, and a follower
+// fetches on only from what it has flushed: with one replica a record is acked and visible only after its fsync. A flush
+// is asked for when flush.messages records wait for one, or flush.ms after the first of them. With flush.messages alone it
+// is asked for at once, since nothing else would ever release the acks of the last few: fsyncing more often than asked is
+// always allowed.
 //
 // Invariants, checked after every change:
 //
 //	R1  logStart <= hw <= leo                             (KAFKA-9491)
 //	R2  logStart <= flushed <= asked <= leo
-//	R3  hw and flushed go back only in Truncated
-//	R4  leader epochs only grow
+//	R3  hw and flushed go back only in Truncated and Restarted
+//	R4  leader epochs only grow, and partition epochs within one
 //	R5  under a flush policy hw and acks never advance past flushed (rule visible-after-flush concerns reads alone)
 //	R6  appends are contiguous: each begins at leo
+//	R7  at most one change of the ISR is proposed at a time, and a leader is in every ISR of its own
 package replica

@@ -24,23 +24,50 @@ const (
 	SetTimer
 	// StopTimer: Expired(Timer) need not come; if it comes nevertheless it does no harm.
 	StopTimer
+	// ProposeISR: send AlterPartition with ISR, Epoch and PartitionEpoch to the controller, and hand in its answer with
+	// ProposalAnswered. Law: nothing; the machine counts both ISRs until it knows.
+	ProposeISR
+	// Truncate: cut the log to Offset, then call Truncated. Law: before anything else is fetched, appended or read above.
+	Truncate
+	// Restart: empty the log and let it begin at Offset, then call Restarted. Law: as Truncate.
+	Restart
+	// AppendFetched: append the records of the answer, which begin at Offset, then call FollowerAppended.
+	AppendFetched
 )
 
 // Timer names a deadline.
-type Timer uint8
+type Timer uint64
 
 // FlushTimer is flush.ms after the first record that waits for a flush.
 const FlushTimer Timer = 1
 
-// Effect is one thing to do. Effects are to be done in order.
-type Effect struct {
-	Kind   EffectKind
-	Offset kafka.Offset // Flush, AdvanceHW, AckLocal
-	Timer  Timer        // SetTimer, StopTimer
-	At     int64        // SetTimer: the Now.MonoNs at which it expires
+const lagTimers Timer = 1 << 32
+
+// LagTimer is replica.lag.time.max.ms after the follower was last known to have everything.
+func LagTimer(node kafka.NodeID) Timer { return lagTimers | Timer(uint32(node)) }
+
+// lagging is the follower whose timer it is.
+func (t Timer) lagging() (kafka.NodeID, bool) { return kafka.NodeID(uint32(t)), t&lagTimers != 0 }
+
+// InSync is a member of a proposed ISR, and its broker epoch as the leader knows it from its fetches (KIP-903);
+// kafka.NoBrokerEpoch: it never fetched from this leader.
+type InSync struct {
+	Node        kafka.NodeID
+	BrokerEpoch int64
 }
 
-// String is the effect in one or two words.
+// Effect is one thing to do. Effects are to be done in order.
+type Effect struct {
+	Kind           EffectKind
+	Offset         kafka.Offset      // Flush, AdvanceHW, AckLocal, Truncate, Restart, AppendFetched
+	Timer          Timer             // SetTimer, StopTimer
+	At             int64             // SetTimer: the Now.MonoNs at which it expires
+	Epoch          kafka.LeaderEpoch // ProposeISR
+	PartitionEpoch int32             // ProposeISR: the one that it changes
+	ISR            []InSync          // ProposeISR; the receiver owns it
+}
+
+// String is the effect in a few words.
 func (e Effect) String() string {
 	switch e.Kind {
 	case Flush:
@@ -53,14 +80,32 @@ func (e Effect) String() string {
 		return fmt.Sprintf("set timer %s at %dns", e.Timer, e.At)
 	case StopTimer:
 		return fmt.Sprintf("stop timer %s", e.Timer)
+	case ProposeISR:
+		text := fmt.Sprintf("propose e%d p%d isr", e.Epoch, e.PartitionEpoch)
+		for _, m := range e.ISR {
+			text += fmt.Sprintf(" %d", m.Node)
+			if m.BrokerEpoch != kafka.NoBrokerEpoch {
+				text += fmt.Sprintf("@%d", m.BrokerEpoch)
+			}
+		}
+		return text
+	case Truncate:
+		return fmt.Sprintf("truncate to %d", e.Offset)
+	case Restart:
+		return fmt.Sprintf("restart at %d", e.Offset)
+	case AppendFetched:
+		return fmt.Sprintf("append what was fetched from %d", e.Offset)
 	}
 	return fmt.Sprintf("effect(%d)", e.Kind)
 }
 
 // String is the setting that the timer serves.
 func (t Timer) String() string {
+	if node, ok := t.lagging(); ok {
+		return fmt.Sprintf("lag of %d", node)
+	}
 	if t == FlushTimer {
 		return "flush.ms"
 	}
-	return fmt.Sprintf("timer(%d)", uint8(t))
+	return fmt.Sprintf("timer(%d)", uint64(t))
 }

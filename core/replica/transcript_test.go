@@ -15,7 +15,18 @@ import (
 func TestTranscripts(t *testing.T) {
 	transcript.Run(t, func(t *testing.T) func(string) string {
 		var p player
-		return func(command string) string { return p.run(t, strings.Fields(command)) }
+		var c *cluster
+		return func(command string) string {
+			words := strings.Fields(command)
+			if words[0] == "cluster" {
+				c = newCluster(t, words[1:])
+				return ""
+			}
+			if c != nil {
+				return c.run(t, words)
+			}
+			return p.run(t, words)
+		}
 	})
 }
 
@@ -51,10 +62,11 @@ func (p *player) run(t *testing.T, words []string) string {
 		}
 	case "lead":
 		leo := arg("leo", 0)
-		l := Leadership{Epoch: int32(arg("epoch", 0)), Replicas: []kafka.NodeID{1, 2}, ISR: []kafka.NodeID{1}, LogStart: arg("start", 0), LEO: leo, Flushed: arg("flushed", leo), HW: arg("hw", 0)}
+		l := Leadership{Epoch: int32(arg("epoch", 0)), ISR: []kafka.NodeID{1}, LogStart: arg("start", 0), LEO: leo, Flushed: arg("flushed", leo), HW: arg("hw", 0)}
 		if with := arg("with", 0); with != 0 {
 			l.ISR = append(l.ISR, kafka.NodeID(with))
 		}
+		l.Replicas = l.ISR
 		out = p.r.BecomeLeader(p.now, l, nil)
 	case "append":
 		out = p.r.Appended(p.now, p.r.LEO(), p.r.LEO()+arg("n", 1), nil)

@@ -4,7 +4,6 @@ import (
 	"encoding/binary"
 	"fmt"
 	"slices"
-	"sort"
 
 	"trialog/core/kafka"
 )
@@ -42,7 +41,24 @@ func (r *Replica) AckedLocal() kafka.Offset { return r.acked }
 
 // EndKnown reports that the HW has reached the start of the leader's epoch: before, a consumer that asks for the end
 // offset gets OFFSET_NOT_AVAILABLE, since the answer could go back (KIP-207).
-func (r *Replica) EndKnown() bool { return r.hw >= r.epochStart }
+func (r *Replica) EndKnown() bool { return r.hw >= r.epochStart || !r.cfg.Rules.EndAfterEpochStart }
+
+// LeaderID is whom a follower follows, or kafka.NoNode.
+func (r *Replica) LeaderID() kafka.NodeID { return r.leader }
+
+// PartitionEpoch is the newest that a leader knows.
+func (r *Replica) PartitionEpoch() int32 { return r.partEpoch }
+
+// ISR is who is in sync as far as a leader knows the controller knows, by node. The caller owns it.
+func (r *Replica) ISR() []kafka.NodeID {
+	var isr []kafka.NodeID
+	for i := range r.members {
+		if r.members[i].inISR {
+			isr = append(isr, r.members[i].node)
+		}
+	}
+	return isr
+}
 
 // VisibleTo is the end of what a fetch may return: the end offset for replicas (a broker's node id, or
 // kafka.DebugReplica), else HW, or LSO for kafka.ReadCommitted. With rule visible-after-flush off, in place of the HW
@@ -63,8 +79,8 @@ func (r *Replica) VisibleTo(replica kafka.NodeID, isolation int8) kafka.Offset {
 
 func (r *Replica) hwIfFlushed() kafka.Offset {
 	end := r.leo
-	for _, m := range r.isr {
-		if m.node != r.cfg.Node {
+	for i := range r.members {
+		if m := &r.members[i]; m.node != r.cfg.Node && (m.inISR || m.proposed) {
 			end = min(end, m.vote)
 		}
 	}
@@ -85,27 +101,47 @@ func (r *Replica) CheckEpoch(epoch kafka.LeaderEpoch) kafka.ErrorCode {
 	return kafka.ErrNone
 }
 
+// CheckRead is CheckEpoch for a consumer that may read from followers (Fetch v11+, KIP-392): a follower that has a leader
+// serves, up to its own HW.
+func (r *Replica) CheckRead(epoch kafka.LeaderEpoch) kafka.ErrorCode {
+	code := r.CheckEpoch(epoch)
+	if code == kafka.ErrNotLeaderOrFollower && r.role == Follower && r.leader != kafka.NoNode {
+		return kafka.ErrNone
+	}
+	return code
+}
+
 // Clone is an independent copy.
 func (r *Replica) Clone() *Replica {
 	c := *r
-	c.isr = slices.Clone(r.isr)
+	c.members = slices.Clone(r.members)
 	return &c
 }
 
-// AppendTo appends a canonical binary form: equal states, equal bytes. The configuration is not in it.
+// AppendTo appends a canonical binary form: equal states, equal bytes. The configuration is not in it, nor are times.
 func (r *Replica) AppendTo(b []byte) []byte {
-	b = append(b, byte(r.role))
-	for _, v := range [...]int64{int64(r.epoch), r.epochStart, r.logStart, r.leo, r.flushed, r.asked, r.hw, r.acked, r.undecided} {
+	b = append(b, byte(r.role), bits(r.timer, r.proposing, r.moved))
+	for _, v := range [...]int64{int64(r.leader), int64(r.epoch), int64(r.partEpoch), r.epochStart, r.logStart, r.leo, r.flushed, r.asked,
+		r.hw, r.acked, r.undecided} {
 		b = binary.AppendVarint(b, v)
 	}
-	if r.timer {
-		b = append(b, 1)
-	} else {
-		b = append(b, 0)
+	b = binary.AppendUvarint(b, uint64(len(r.members)))
+	for i := range r.members {
+		m := &r.members[i]
+		b = append(b, bits(m.inISR, m.proposed, m.barred, m.behind, m.timer))
+		for _, v := range [...]int64{int64(m.node), m.vote, m.sawLEO, m.fetchedIn, m.alive} {
+			b = binary.AppendVarint(b, v)
+		}
 	}
-	b = binary.AppendUvarint(b, uint64(len(r.isr)))
-	for _, m := range r.isr {
-		b = binary.AppendVarint(binary.AppendVarint(b, int64(m.node)), m.vote)
+	return b
+}
+
+func bits(flags ...bool) byte {
+	b := byte(0)
+	for i, f := range flags {
+		if f {
+			b |= 1 << i
+		}
 	}
 	return b
 }
@@ -113,32 +149,51 @@ func (r *Replica) AppendTo(b []byte) []byte {
 // Permute renames nodes, this one included.
 func (r *Replica) Permute(rename func(kafka.NodeID) kafka.NodeID) {
 	r.cfg.Node = rename(r.cfg.Node)
-	for i := range r.isr {
-		r.isr[i].node = rename(r.isr[i].node)
+	if r.leader != kafka.NoNode {
+		r.leader = rename(r.leader)
 	}
-	sortMembers(r.isr)
+	for i := range r.members {
+		r.members[i].node = rename(r.members[i].node)
+	}
+	sortMembers(r.members)
 }
 
-func sortMembers(m []member) {
-	sort.Slice(m, func(i, j int) bool { return m[i].node < m[j].node })
-}
-
-// String is one line: "leader e3 start=0 hw=10 flushed=10 asked=12 acked=10 leo=12 isr=1:10".
+// String is one line: "leader e3 start=0 hw=10 flushed=10 asked=12 acked=10 leo=12 isr=1:10". Behind each member of the
+// ISR stands what it is known to hold; then who else there is, and the ISR that is proposed.
 func (r *Replica) String() string {
-	b := fmt.Appendf(nil, "%s e%d start=%d hw=%d flushed=%d asked=%d acked=%d leo=%d",
-		r.role, r.epoch, r.logStart, r.hw, r.flushed, r.asked, r.acked, r.leo)
+	b := fmt.Append(nil, r.role)
+	if r.role == Follower {
+		b = fmt.Appendf(b, " of %d", r.leader)
+	}
+	b = fmt.Appendf(b, " e%d start=%d hw=%d flushed=%d asked=%d acked=%d leo=%d", r.epoch, r.logStart, r.hw, r.flushed, r.asked, r.acked,
+		r.leo)
 	if r.undecided != kafka.NoOffset {
 		b = fmt.Appendf(b, " undecided=%d", r.undecided)
 	}
-	for i, m := range r.isr {
-		sep := ","
-		if i == 0 {
-			sep = " isr="
-		}
-		b = fmt.Appendf(b, "%s%d:%d", sep, m.node, m.vote)
+	b = r.appendMembers(b, " isr=", func(m *member) bool { return m.inISR })
+	b = r.appendMembers(b, " out=", func(m *member) bool { return !m.inISR })
+	if r.proposing {
+		b = fmt.Appendf(b, " p%d proposes", r.partEpoch)
+		b = r.appendMembers(b, "=", func(m *member) bool { return m.proposed })
 	}
 	if r.timer {
 		b = append(b, " timer"...)
 	}
 	return string(b)
+}
+
+// appendMembers lists some members: node, vote, and ! if it is behind for too long.
+func (r *Replica) appendMembers(b []byte, head string, which func(*member) bool) []byte {
+	for i := range r.members {
+		m := &r.members[i]
+		if !which(m) {
+			continue
+		}
+		b = fmt.Appendf(b, "%s%d:%d", head, m.node, m.vote)
+		if m.behind {
+			b = append(b, '!')
+		}
+		head = ","
+	}
+	return b
 }

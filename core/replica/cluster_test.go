@@ -1,0 +1,388 @@
+package replica
+
+import (
+	"fmt"
+	"os"
+	"path/filepath"
+	"slices"
+	"strconv"
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"trialog/core/epochs"
+	"trialog/core/kafka"
+)
+
+// cluster is brokers b1, b2, ... with one partition, and a controller that a story speaks for: it says what is decided and
+// which message arrives when. A log is a list of records; of the protocol only the machines know anything.
+type cluster struct {
+	brokers  []*broker
+	requests map[kafka.LeaderEpoch]decision
+	partEp   int32
+	rules    Rules
+	minISR   int
+	now      kafka.Now
+}
+
+// decision is what the controller says about an epoch.
+type decision struct {
+	leader kafka.NodeID
+	isr    []kafka.NodeID
+	partEp int32
+}
+
+// stored is a record in a log: its name, and the epoch in which it was appended.
+type stored struct {
+	name  string
+	epoch kafka.LeaderEpoch
+}
+
+type broker struct {
+	node   kafka.NodeID
+	life   int64
+	m      *Replica
+	start  kafka.Offset
+	log    []stored // from start on
+	epochs epochs.Cache
+	hw     kafka.Offset // checkpointed
+	heard  map[kafka.NodeID]Broker
+
+	asked  *Fetch   // sent, not arrived
+	answer *arrived // answered, not arrived
+	alter  *Effect  // the newest proposal
+}
+
+type arrived struct {
+	asked   Fetch
+	answer  Answer
+	records []stored
+}
+
+// newCluster reads "3 brokers min.insync=2 off=rule,rule".
+func newCluster(t *testing.T, words []string) *cluster {
+	c := &cluster{requests: map[kafka.LeaderEpoch]decision{}, rules: AllRules(), minISR: 1, now: kafka.Now{MonoNs: 1}}
+	n, err := strconv.Atoi(words[0])
+	require.NoError(t, err)
+	for _, w := range words[2:] {
+		name, value, _ := strings.Cut(w, "=")
+		switch name {
+		case "min.insync":
+			c.minISR, err = strconv.Atoi(value)
+			require.NoError(t, err)
+		case "off":
+			for _, rule := range strings.Split(value, ",") {
+				require.True(t, c.rules.Off(rule), rule)
+			}
+		default:
+			t.Fatalf("cluster: %q", w)
+		}
+	}
+	for i := range n {
+		b := &broker{node: kafka.NodeID(i + 1), life: 1, heard: map[kafka.NodeID]Broker{}}
+		b.m = New(c.config(b.node))
+		c.brokers = append(c.brokers, b)
+	}
+	return c
+}
+
+func (c *cluster) config(node kafka.NodeID) Config {
+	return Config{Node: node, FlushMessages: NoFlushPolicy, FlushMs: NoFlushPolicy, MinISR: c.minISR, LagMs: 10, Rules: c.rules}
+}
+
+func (c *cluster) lives() []Broker {
+	var all []Broker
+	for _, b := range c.brokers {
+		all = append(all, Broker{Node: b.node, Epoch: b.life})
+	}
+	return all
+}
+
+// run does one line of a story.
+func (c *cluster) run(t *testing.T, words []string) string {
+	if words[0] == "controller" {
+		return c.decide(t, words[1:])
+	}
+	if words[0] == "logs" {
+		return c.show(c.brokers...)
+	}
+	node, err := strconv.Atoi(strings.TrimPrefix(words[0], "b"))
+	require.NoError(t, err, "%q", words)
+	b := c.brokers[node-1]
+	verb, args := words[1], words[2:]
+	var text string
+	switch verb {
+	case "hears":
+		text = c.hears(t, b, args[0])
+	case "appends":
+		text = c.appends(b, args)
+	case "fetches":
+		text = c.asks(t, b) + c.answers(t, b, "") + c.takes(t, b)
+	case "asks":
+		return c.asks(t, b)
+	case "answers": // b1 answers b2
+		return c.answers(t, c.brokers[number(t, args[0])-1], fmt.Sprint(node))
+	case "takes":
+		text = c.takes(t, b)
+	case "lags": // b1 lags b2: b2 has been behind for too long
+		text = c.do(t, b, b.m.Expired(LagTimer(kafka.NodeID(number(t, args[0]))), nil), nil)
+	case "dies": // b2 dies keeping=1: what is not kept of the log is lost
+		c.dies(t, b, args)
+	case "deletes": // b1 deletes to=5
+		b.start, b.log = b.start+3, b.log[3:]
+		text = c.do(t, b, b.m.LogStartMoved(b.start, nil), nil)
+	case "produce":
+		return fmt.Sprintf("acks=all %s, acks=1 %s\n", b.m.CheckProduce(-1), b.m.CheckProduce(1))
+	case "acked":
+		done, code := b.m.AckAll(int64(number(t, args[0])))
+		return fmt.Sprintf("%t %s\n", done, code)
+	case "end":
+		return fmt.Sprintf("hw %d, known %t\n", b.m.HW(), b.m.EndKnown())
+	case "learns": // b1 learns from the metadata which lives the brokers are in
+		text = c.do(t, b, b.m.SetBrokers(c.lives(), nil), nil)
+	case "bars": // b1 bars b3: b1 knows from the metadata that b3 is fenced
+		peer := c.brokers[number(t, args[0])-1]
+		lives := c.lives()
+		lives[peer.node-1].Barred = true
+		text = c.do(t, b, b.m.SetBrokers(lives, nil), nil)
+	default:
+		t.Fatalf("unknown verb %q", verb)
+	}
+	return text + c.show(b)
+}
+
+func number(t *testing.T, text string) int {
+	n, err := strconv.Atoi(strings.TrimPrefix(text, "b"))
+	require.NoError(t, err)
+	return n
+}
+
+// decide is: controller elects b1 in e2 isr=1,2 | controller commits b1 | controller answers b1 CODE | controller loses b1
+func (c *cluster) decide(t *testing.T, words []string) string {
+	switch words[0] {
+	case "elects":
+		c.partEp++
+		d := decision{leader: kafka.NoNode, partEp: c.partEp}
+		if words[1] != "nobody" {
+			d.leader = kafka.NodeID(number(t, words[1]))
+		}
+		for _, n := range strings.Split(strings.TrimPrefix(words[4], "isr="), ",") {
+			d.isr = append(d.isr, kafka.NodeID(number(t, n)))
+		}
+		c.requests[int32(number(t, strings.TrimPrefix(words[3], "e")))] = d
+		return ""
+	case "commits":
+		b := c.brokers[number(t, words[1])-1]
+		require.NotNil(t, b.alter, "nothing is proposed")
+		c.partEp++
+		var isr []kafka.NodeID
+		for _, m := range b.alter.ISR {
+			isr = append(isr, m.Node)
+		}
+		a := Altered{Epoch: b.alter.Epoch, PartitionEpoch: c.partEp, ISR: isr}
+		if slices.Contains(words, "unheard") {
+			return ""
+		}
+		return c.do(t, b, b.m.ProposalAnswered(c.now, a, nil), nil) + c.show(b)
+	case "answers":
+		b := c.brokers[number(t, words[1])-1]
+		code := map[string]kafka.ErrorCode{
+			"INELIGIBLE_REPLICA": kafka.ErrIneligibleReplica, "INVALID_UPDATE_VERSION": kafka.ErrInvalidUpdateVersion,
+			"REQUEST_TIMED_OUT": kafka.ErrRequestTimedOut,
+		}[words[2]]
+		require.NotZero(t, code)
+		return c.do(t, b, b.m.ProposalAnswered(c.now, Altered{Code: code}, nil), nil) + c.show(b)
+	}
+	t.Fatalf("controller: %q", words)
+	return ""
+}
+
+// hears has a broker take up what the controller decided for an epoch.
+func (c *cluster) hears(t *testing.T, b *broker, epoch string) string {
+	e := int32(number(t, strings.TrimPrefix(epoch, "e")))
+	d, ok := c.requests[e]
+	require.True(t, ok, "epoch %d", e)
+	leo := b.leo()
+	if d.leader != b.node {
+		f := Following{Epoch: e, PartitionEpoch: d.partEp, Leader: d.leader, LogStart: b.start, LEO: leo, Flushed: leo, HW: b.hw}
+		return c.do(t, b, b.m.BecomeFollower(c.now, f, nil), nil)
+	}
+	b.epochs.Assign(e, leo)
+	l := Leadership{
+		Epoch: e, PartitionEpoch: d.partEp, ISR: d.isr, Brokers: c.lives(), LogStart: b.start, LEO: leo, Flushed: leo, HW: b.hw,
+	}
+	for _, peer := range c.brokers {
+		l.Replicas = append(l.Replicas, peer.node)
+	}
+	return c.do(t, b, b.m.BecomeLeader(c.now, l, nil), nil)
+}
+
+func (c *cluster) appends(b *broker, names []string) string {
+	base := b.leo()
+	for _, n := range names {
+		b.log = append(b.log, stored{n, b.m.Epoch()})
+	}
+	return c.do(nil, b, b.m.Appended(c.now, base, b.leo(), nil), nil)
+}
+
+func (b *broker) leo() kafka.Offset { return b.start + int64(len(b.log)) }
+
+func (c *cluster) asks(t *testing.T, b *broker) string {
+	f, ok := b.m.NextFetch(b.epochs.LatestEpoch(), b.life)
+	require.True(t, ok, "%s may not fetch", b.m)
+	b.asked = &f
+	return fmt.Sprintf("  b%d asks b%d: e%d from %d, last e%d\n", b.node, b.m.LeaderID(), f.Epoch, f.Offset, f.LastEpoch)
+}
+
+// answers has the leader handle what b asked; by names another broker that the request reached.
+func (c *cluster) answers(t *testing.T, b *broker, by string) string {
+	require.NotNil(t, b.asked)
+	at := b.m.LeaderID()
+	if by != "" {
+		at = kafka.NodeID(number(t, by))
+	}
+	l := c.brokers[at-1]
+	f := *b.asked
+	b.asked = nil
+	var ours EpochEnd
+	ours.Epoch, ours.End = l.epochs.EndOffsetFor(f.LastEpoch, l.leo())
+	a, effects := l.m.Fetched(c.now, f, ours, nil)
+	b.answer = &arrived{asked: f, answer: a}
+	text := fmt.Sprintf("  b%d answers: %s", l.node, a.Code)
+	switch {
+	case a.Diverging:
+		text = fmt.Sprintf("  b%d answers: diverging, e%d ends at %d", l.node, a.Ours.Epoch, a.Ours.End)
+	case a.Code == kafka.ErrNone:
+		b.answer.records = slices.Clone(l.log[f.Offset-l.start:])
+		text += fmt.Sprintf(", %d records", len(b.answer.records))
+	}
+	return text + fmt.Sprintf(", hw %d\n", a.HW) + c.do(t, l, effects, nil)
+}
+
+// takes has the follower handle the answer that it waits for.
+func (c *cluster) takes(t *testing.T, b *broker) string {
+	require.NotNil(t, b.answer)
+	a := *b.answer
+	b.answer = nil
+	var mine EpochEnd
+	mine.Epoch, mine.End = b.epochs.EndOffsetFor(a.answer.Ours.Epoch, b.leo())
+	return c.do(t, b, b.m.FetchAnswered(a.asked, a.answer, mine, nil), &a)
+}
+
+// do does what a machine wants done.
+func (c *cluster) do(t *testing.T, b *broker, effects []Effect, a *arrived) string {
+	text := ""
+	for _, e := range effects {
+		if e.Kind == SetTimer || e.Kind == StopTimer || e.Kind == AckLocal {
+			continue
+		}
+		text += fmt.Sprintf("  b%d: %s\n", b.node, e)
+		switch e.Kind {
+		case AdvanceHW:
+			b.hw = e.Offset
+		case ProposeISR:
+			b.alter = &e
+		case Truncate:
+			b.log = b.log[:e.Offset-b.start]
+			b.epochs.TruncateFromEnd(e.Offset)
+			b.m.Truncated(e.Offset)
+		case Restart:
+			b.log, b.start = nil, e.Offset
+			b.epochs.Clear()
+			text += c.do(t, b, b.m.Restarted(e.Offset, nil), nil)
+		case AppendFetched:
+			for _, r := range a.records {
+				b.epochs.Assign(r.epoch, b.leo())
+				b.log = append(b.log, r)
+			}
+			text += c.do(t, b, b.m.FollowerAppended(c.now, b.leo(), a.answer.HW, nil), nil)
+		}
+	}
+	return text
+}
+
+// dies loses the process, and what is not kept of the log.
+func (c *cluster) dies(t *testing.T, b *broker, args []string) {
+	for _, w := range args {
+		name, value, _ := strings.Cut(w, "=")
+		switch name {
+		case "keeping":
+			keep := int64(number(t, value))
+			b.log = b.log[:keep-b.start]
+			b.epochs.TruncateFromEnd(keep)
+		case "hw":
+			b.hw = int64(number(t, value))
+		default:
+			t.Fatalf("dies: %q", w)
+		}
+	}
+	b.hw = min(b.hw, b.leo())
+	b.life++
+	b.m, b.asked, b.answer, b.alter = New(c.config(b.node)), nil, nil, nil
+}
+
+// show prints brokers: the machine, and the log with the HW as |.
+func (c *cluster) show(brokers ...*broker) string {
+	text := ""
+	for _, b := range brokers {
+		m := b.m
+		text += fmt.Sprintf("b%d %s e%d", b.node, m.Role(), m.Epoch())
+		if m.Role() == Follower {
+			text += fmt.Sprintf(" of b%d", m.LeaderID())
+		}
+		if m.Role() == Leader {
+			text += fmt.Sprintf(" isr %v", m.ISR())
+			text += string(m.appendMembers(nil, " holds ", func(p *member) bool { return p.node != b.node }))
+		}
+		text += fmt.Sprintf("  %d [", b.start)
+		for o := b.start; o <= b.leo(); o++ {
+			if o == m.HW() {
+				text += "|"
+			}
+			if o < b.leo() {
+				r := b.log[o-b.start]
+				text += fmt.Sprintf(" %s@%d ", r.name, r.epoch)
+			}
+		}
+		text += "]\n"
+	}
+	return text
+}
+
+// Each rule that a story switches off changes what the story tells: otherwise the story shows nothing.
+func TestStoriesBite(t *testing.T) {
+	files, err := filepath.Glob("testdata/*.txt")
+	require.NoError(t, err)
+	bitten := map[string]bool{}
+	for _, f := range files {
+		raw, err := os.ReadFile(f)
+		require.NoError(t, err)
+		on, off, ok := strings.Cut(string(raw), " off=")
+		if !ok || !strings.Contains(on, "> cluster ") {
+			continue
+		}
+		rule, off, _ := strings.Cut(off, "\n")
+		on = on[strings.Index(on, "> cluster "):]
+		on = on[strings.Index(on, "\n")+1:]
+		require.False(t, strings.HasPrefix(answersOf(on), answersOf(off)), "%s: rule %s off tells the same", f, rule)
+		bitten[rule] = true
+	}
+	for _, doc := range RuleDocs {
+		if doc.Name != "visible-after-flush" { // testdata/flush.txt
+			require.True(t, bitten[doc.Name], "no story switches %s off", doc.Name)
+		}
+	}
+}
+
+// answersOf is the lines of a story that the machines told.
+func answersOf(story string) string {
+	var told strings.Builder
+	for line := range strings.Lines(story) {
+		if strings.HasPrefix(line, "  b") || strings.HasPrefix(line, "b") && strings.Contains(line, " e") || strings.HasPrefix(line, "true") ||
+			strings.HasPrefix(line, "false") || strings.HasPrefix(line, "acks") || strings.HasPrefix(line, "hw") {
+			told.WriteString(line)
+		}
+	}
+	return told.String()
+}

@@ -1,0 +1,263 @@
+package replica
+
+import (
+	"slices"
+	"sort"
+
+	"trialog/core/kafka"
+)
+
+// member is one replica of the partition, as its leader sees it.
+type member struct {
+	node      kafka.NodeID
+	inISR     bool         // committed by the controller
+	proposed  bool         // in the ISR that is proposed, while one is
+	barred    bool         // fenced or shutting down, as far as the metadata knows
+	behind    bool         // lacks something for longer than replica.lag.time.max.ms
+	timer     bool         // LagTimer is set
+	vote      kafka.Offset // what it is known to hold, or -1
+	sawLEO    kafka.Offset // this leader's end offset when it fetched last
+	fetchedIn int64        // its broker epoch when it fetched last
+	alive     int64        // its broker epoch by the metadata
+	fetchedAt int64        // MonoNs of the last fetch; only ever made a deadline of, so no part of the state
+}
+
+func sortMembers(m []member) {
+	sort.Slice(m, func(i, j int) bool { return m[i].node < m[j].node })
+}
+
+// member is nil for a node that is no replica of the partition.
+func (r *Replica) member(node kafka.NodeID) *member {
+	for i := range r.members {
+		if r.members[i].node == node {
+			return &r.members[i]
+		}
+	}
+	return nil
+}
+
+// committed is the size of the ISR that the controller knows.
+func (r *Replica) committed() int {
+	n := 0
+	for i := range r.members {
+		if r.members[i].inISR {
+			n++
+		}
+	}
+	return n
+}
+
+// SetBrokers takes in what the metadata says of brokers now. Those who became barred are not taken out of the ISR here:
+// the controller does that.
+func (r *Replica) SetBrokers(brokers []Broker, out []Effect) []Effect {
+	r.takeBrokers(brokers)
+	for i := range r.members {
+		out = r.maybeExpand(&r.members[i], out)
+	}
+	r.check()
+	return out
+}
+
+func (r *Replica) takeBrokers(brokers []Broker) {
+	for i := range r.members {
+		m := &r.members[i]
+		m.barred, m.alive = m.node != r.cfg.Node, kafka.NoBrokerEpoch
+		for _, b := range brokers {
+			if b.Node == m.node {
+				m.barred, m.alive = b.Barred, b.Epoch
+			}
+		}
+	}
+}
+
+// mayJoin: the follower may be proposed for the ISR.
+func (r *Replica) mayJoin(m *member) bool {
+	rules := &r.cfg.Rules
+	if r.role != Leader || r.proposing || m.inISR || m.node == r.cfg.Node || m.vote < r.hw {
+		return false
+	}
+	if rules.JoinAtEpochStart && m.vote < r.epochStart { // KAFKA-7128
+		return false
+	}
+	// One look at one follower: what it holds, and the life in which it held it (KAFKA-15221).
+	return !rules.JoinEligible || !m.barred && (m.fetchedIn == kafka.NoBrokerEpoch || m.fetchedIn == m.alive)
+}
+
+func (r *Replica) maybeExpand(m *member, out []Effect) []Effect {
+	if !r.mayJoin(m) {
+		return out
+	}
+	r.copyISR()
+	m.proposed = true
+	return r.propose(out)
+}
+
+// lagExpired: the follower has been behind for too long.
+func (r *Replica) lagExpired(node kafka.NodeID, out []Effect) []Effect {
+	m := r.member(node)
+	if m == nil || !m.timer {
+		return out
+	}
+	m.timer, m.behind = false, true
+	out = r.maybeShrink(out)
+	r.check()
+	return out
+}
+
+// maybeShrink proposes an ISR without those who are behind.
+func (r *Replica) maybeShrink(out []Effect) []Effect {
+	if r.role != Leader || r.proposing {
+		return out
+	}
+	leave := false
+	for i := range r.members {
+		leave = leave || r.members[i].inISR && r.members[i].behind
+	}
+	if !leave {
+		return out
+	}
+	r.copyISR()
+	for i := range r.members {
+		if r.members[i].behind {
+			r.members[i].proposed = false
+		}
+	}
+	return r.propose(out)
+}
+
+func (r *Replica) copyISR() {
+	for i := range r.members {
+		r.members[i].proposed = r.members[i].inISR
+	}
+}
+
+// propose sends the proposed ISR on its way.
+func (r *Replica) propose(out []Effect) []Effect {
+	if !r.cfg.Rules.ISRByController {
+		for i := range r.members {
+			r.members[i].inISR, r.members[i].proposed = r.members[i].proposed, false
+		}
+		return r.advance(out)
+	}
+	r.proposing = true
+	return append(out, r.proposal())
+}
+
+func (r *Replica) proposal() Effect {
+	e := Effect{Kind: ProposeISR, Epoch: r.epoch, PartitionEpoch: r.partEpoch}
+	for i := range r.members {
+		if m := &r.members[i]; m.proposed {
+			e.ISR = append(e.ISR, InSync{Node: m.node, BrokerEpoch: m.fetchedIn})
+		}
+	}
+	return e
+}
+
+// Altered is the controller's answer to a proposal.
+type Altered struct {
+	Code           kafka.ErrorCode
+	Epoch          kafka.LeaderEpoch
+	PartitionEpoch int32
+	ISR            []kafka.NodeID
+}
+
+// ProposalAnswered takes in what became of the proposal. NONE commits the ISR that it carries. INELIGIBLE_REPLICA and
+// OPERATION_NOT_ATTEMPTED take the proposal back. What says that this leader is behind (a fenced epoch, an old partition
+// epoch, an unknown topic, a new leader) leaves it standing until the metadata arrives, since it may have been committed.
+// Anything else, a lost answer included, asks again (KAFKA-14144: the controller answers a repetition of what it has
+// committed with NONE).
+func (r *Replica) ProposalAnswered(now kafka.Now, a Altered, out []Effect) []Effect {
+	if r.role != Leader || !r.proposing {
+		return out
+	}
+	switch a.Code {
+	case kafka.ErrNone:
+		if a.Epoch != r.epoch || a.PartitionEpoch < r.partEpoch {
+			return out // of another leadership
+		}
+		return r.commit(now, a.PartitionEpoch, a.ISR, out)
+	case kafka.ErrIneligibleReplica, kafka.ErrOperationNotAttempted:
+		r.dropProposal()
+		return r.progress(now, out)
+	case kafka.ErrFencedLeaderEpoch, kafka.ErrInvalidUpdateVersion, kafka.ErrUnknownTopicOrPartition, kafka.ErrUnknownTopicID,
+		kafka.ErrInvalidRequest, kafka.ErrNewLeaderElected:
+		return out
+	}
+	return append(out, r.proposal())
+}
+
+// ISRCommitted takes in the ISR of a metadata record of the same leader epoch. One that is not newer changes nothing.
+func (r *Replica) ISRCommitted(now kafka.Now, partitionEpoch int32, isr []kafka.NodeID, out []Effect) []Effect {
+	if r.role != Leader || partitionEpoch <= r.partEpoch {
+		return out
+	}
+	return r.commit(now, partitionEpoch, isr, out)
+}
+
+// commit makes isr the committed one. The HW is looked at anew: whoever left may have been the last to wait for
+// (KAFKA-13091).
+func (r *Replica) commit(now kafka.Now, partitionEpoch int32, isr []kafka.NodeID, out []Effect) []Effect {
+	r.partEpoch = partitionEpoch
+	r.dropProposal()
+	for i := range r.members {
+		m := &r.members[i]
+		in := slices.Contains(isr, m.node)
+		if in && !m.inISR && m.node != r.cfg.Node {
+			m.behind = false // it came in with the HW, and has its time to reach the end
+			if m.vote < r.leo {
+				out = r.watch(now.MonoNs, m, out)
+			}
+		}
+		m.inISR = in
+	}
+	if !r.cfg.Rules.HWFollowsISR {
+		r.check()
+		return out
+	}
+	out = r.progress(now, out)
+	for i := range r.members {
+		out = r.maybeExpand(&r.members[i], out)
+	}
+	return r.maybeShrink(out)
+}
+
+func (r *Replica) dropProposal() {
+	r.proposing = false
+	for i := range r.members {
+		r.members[i].proposed = false
+	}
+}
+
+// watchAll starts the clock of followers who lack something.
+func (r *Replica) watchAll(now kafka.Now, out []Effect) []Effect {
+	for i := range r.members {
+		if m := &r.members[i]; m.node != r.cfg.Node && (m.vote < r.leo || !r.cfg.Rules.IdleIsInSync) {
+			out = r.watch(now.MonoNs, m, out)
+		}
+	}
+	return out
+}
+
+// watch gives a follower replica.lag.time.max.ms from a moment on, unless its time is running.
+func (r *Replica) watch(from int64, m *member, out []Effect) []Effect {
+	if m.timer || m.behind || r.cfg.LagMs == 0 {
+		return out
+	}
+	m.timer = true
+	return append(out, Effect{Kind: SetTimer, Timer: LagTimer(m.node), At: from + r.cfg.LagMs*nsPerMs})
+}
+
+func (m *member) stopTimer(out []Effect) []Effect {
+	if !m.timer {
+		return out
+	}
+	m.timer = false
+	return append(out, Effect{Kind: StopTimer, Timer: LagTimer(m.node)})
+}
+
+func (r *Replica) stopLagTimers(out []Effect) []Effect {
+	for i := range r.members {
+		out = r.members[i].stopTimer(out)
+	}
+	return out
+}
