@@ -314,3 +314,16 @@ func TestMetadataWaitsForNoNameServer(t *testing.T) {
 	require.Equal(t, "stuck.example", <-asked)
 	require.NoError(t, b.Stop(context.Background()), "a lookup does not hold the end up")
 }
+
+// The send buffer is Kafka's unless it is configured, the receive buffer the system's.
+func TestSocketBuffers(t *testing.T) {
+	of := func(overrides ...string) [2]int {
+		in := start(t, t.TempDir(), overrides...)
+		defer in.crash()
+		l := in.limits()
+		return [2]int{l.SendBuffer, l.ReceiveBuffer}
+	}
+	require.Equal(t, [2]int{102400, -1}, of())
+	require.Equal(t, [2]int{65536, 102400}, of("socket.send.buffer.bytes=65536", "socket.receive.buffer.bytes=102400"))
+	require.Equal(t, [2]int{-1, -1}, of("socket.send.buffer.bytes=-1"))
+}
