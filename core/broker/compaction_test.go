@@ -129,9 +129,9 @@ func TestCleanerSettings(t *testing.T) {
 	require.Len(t, c.readKeyed("t"), 50)
 	c.altered(kmsg.ConfigResourceTypeBroker, "", "log.cleaner.threads=2")
 	eventually(t, "the log is clean", func() bool { return len(c.readKeyed("t")) <= 15 })
-	c.altered(kmsg.ConfigResourceTypeBroker, "", "log.cleaner.threads=0", "log.cleaner.dedupe.buffer.size=100000")
-	c.altered(kmsg.ConfigResourceTypeBroker, "", "log.cleaner.threads=1")
+	c.altered(kmsg.ConfigResourceTypeBroker, "", "log.cleaner.dedupe.buffer.size=30", "log.cleaner.backoff.ms=1")
 	c.fill("t", 50)
-	c.altered(kmsg.ConfigResourceTypeBroker, "", "log.cleaner.backoff.ms=5")
+	eventually(t, "there is no room for a key", func() bool { return len(in.Compaction().Uncleanable) == 1 })
+	c.altered(kmsg.ConfigResourceTypeBroker, "", "log.cleaner.dedupe.buffer.size=100000")
 	eventually(t, "the log is clean again", func() bool { return len(c.readKeyed("t")) <= 15 })
 }

@@ -89,6 +89,11 @@ func (c *Cleaner) Reconfigure() {
 	}
 	close(c.wake)
 	c.wake = make(chan struct{})
+	for l, u := range c.bad {
+		if errors.Is(u.Why, compact.ErrNoRoom) { // there may be room now
+			delete(c.bad, l)
+		}
+	}
 	for ; c.threads < int(set.Threads); c.threads++ {
 		w := &worker{Cleaner: c, number: c.threads}
 		c.running.Go(w.loop)
