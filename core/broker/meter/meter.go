@@ -8,6 +8,7 @@ package meter
 
 import (
 	"reflect"
+	"sync"
 	"sync/atomic"
 	"time"
 
@@ -177,28 +178,66 @@ func (a *API) Errors(each func(code kafka.ErrorCode, n int64)) {
 // Answer counts every error code of a response, which is a pointer to a struct as kmsg has them; one that has no code
 // counts as NONE. It takes a while: hot requests count on their own.
 func (a *API) Answer(response any) {
-	if a != nil && a.count(reflect.ValueOf(response).Elem()) == 0 {
+	if a == nil {
+		return
+	}
+	if v := reflect.ValueOf(response).Elem(); a.count(v, shapeOf(v.Type())) == 0 {
 		a.Error(0)
 	}
 }
 
-func (a *API) count(v reflect.Value) (codes int) {
-	switch v.Kind() {
-	case reflect.Struct:
-		for i := range v.NumField() {
-			if v.Type().Field(i).Name == "ErrorCode" {
-				a.Error(int16(v.Field(i).Int()))
-				codes++
-				continue
+// shape is where a type of struct has error codes: in its own fields, and in the structs inside.
+type shape struct {
+	codes  []int
+	inside []inside
+}
+
+// inside is a field that is a struct, or a slice of structs, with error codes.
+type inside struct {
+	field int
+	slice bool
+	*shape
+}
+
+var shapes sync.Map // reflect.Type -> *shape
+
+func shapeOf(t reflect.Type) *shape {
+	if known, ok := shapes.Load(t); ok {
+		return known.(*shape)
+	}
+	s := new(shape)
+	for i := range t.NumField() {
+		f := t.Field(i)
+		in := inside{field: i, slice: f.Type.Kind() == reflect.Slice}
+		of := f.Type
+		if in.slice {
+			of = f.Type.Elem()
+		}
+		if f.Name == "ErrorCode" {
+			s.codes = append(s.codes, i)
+		} else if of.Kind() == reflect.Struct {
+			if in.shape = shapeOf(of); len(in.codes)+len(in.inside) > 0 {
+				s.inside = append(s.inside, in)
 			}
-			codes += a.count(v.Field(i))
 		}
-	case reflect.Slice:
-		if v.Type().Elem().Kind() != reflect.Struct {
-			return 0
+	}
+	shapes.Store(t, s)
+	return s
+}
+
+func (a *API) count(v reflect.Value, s *shape) (codes int) {
+	for _, i := range s.codes {
+		a.Error(int16(v.Field(i).Int()))
+		codes++
+	}
+	for _, in := range s.inside {
+		f := v.Field(in.field)
+		if !in.slice {
+			codes += a.count(f, in.shape)
+			continue
 		}
-		for i := range v.Len() {
-			codes += a.count(v.Index(i))
+		for j := range f.Len() {
+			codes += a.count(f.Index(j), in.shape)
 		}
 	}
 	return codes
