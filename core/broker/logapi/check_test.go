@@ -97,3 +97,16 @@ func TestTargetCodec(t *testing.T) {
 		require.Equal(t, want, targetCodec(name, record.LZ4), name)
 	}
 }
+
+// A fetch that holds much memory waits for a bounded time, whatever its max_wait.
+func TestWideFetchesHasten(t *testing.T) {
+	const began, long = int64(7), int64(1 << 60)
+	fa := fetchAnswer{began: kafka.Now{MonoNs: began}, until: long}
+	require.True(t, fa.charge(chargeFrom-1))
+	require.Equal(t, long, fa.until)
+	require.True(t, fa.charge(chargeFrom))
+	require.Equal(t, began+wideWaitMaxNs, fa.until)
+	fa.until = began + 1
+	fa.hasten()
+	require.Equal(t, began+1, fa.until, "a short wait stays short")
+}

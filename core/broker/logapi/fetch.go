@@ -62,6 +62,15 @@ var fetchAnswers = sync.Pool{New: func() any { return new(fetchAnswer) }}
 // fetchEntryBytes is the memory of one partition of a Fetch, for the budget.
 const fetchEntryBytes = 512
 
+// Bounds of max_wait. Nobody reads a connection whose first answer waits and whose
+// pipeline is full: that its peer is gone is seen when the wait ends. An answer
+// without records that comes early is one as well.
+const (
+	waitMaxNs     = int64(5 * 60e9)
+	wideWaitMaxNs = int64(30e9) // of a request that holds much memory
+	wideBytes     = 16 << 10    // frames of this size do
+)
+
 // Fetch answers with record bytes that stay in their files until they are sent.
 func (a *API) Fetch(rq *serve.Request) (serve.Answer, error) {
 	decoded, err := rq.Decode()
@@ -71,7 +80,10 @@ func (a *API) Fetch(rq *serve.Request) (serve.Answer, error) {
 	fa := fetchAnswers.Get().(*fetchAnswer)
 	fa.api, fa.req = a, decoded.(*kmsg.FetchRequest)
 	fa.log, fa.correlation, fa.began = rq.Log, rq.Header.CorrelationID, rq.Now
-	fa.until = rq.Now.MonoNs + nsOfMs(fa.req.MaxWaitMillis)
+	fa.until = rq.Now.MonoNs + min(nsOfMs(fa.req.MaxWaitMillis), waitMaxNs)
+	if len(rq.Body) >= wideBytes {
+		fa.hasten()
+	}
 	fa.prepare()
 	fa.gone = rq.Gone()
 	if fa.queued != nil {
@@ -111,8 +123,15 @@ func (fa *fetchAnswer) size() (n int) {
 // charge counts a wide request, or one of a wide session, against the request memory, before anything is made of it: a few
 // bytes may ask for all that a session has.
 func (fa *fetchAnswer) charge(n int) bool {
-	return n < chargeFrom || fa.frame.Charge(int64(n)*fetchEntryBytes, fa.gone)
+	if n < chargeFrom {
+		return true
+	}
+	fa.hasten()
+	return fa.frame.Charge(int64(n)*fetchEntryBytes, fa.gone)
 }
+
+// hasten bounds the wait of a request that holds much memory meanwhile.
+func (fa *fetchAnswer) hasten() { fa.until = min(fa.until, fa.began.MonoNs+wideWaitMaxNs) }
 
 // prepare reads what concerns the request as a whole.
 func (fa *fetchAnswer) prepare() {

@@ -113,12 +113,18 @@ func (rq *Request) ReplyFrame(appendFrame func([]byte) []byte) (Answer, error) {
 // it, and then gives it up: its memory is everybody's.
 func (a *frameAnswer) Send(to *Sink) error {
 	var patience time.Duration
-	if cap(a.bytes) >= chargeStep {
+	if isLarge(a) {
 		patience = to.stallMax
 	}
 	err := to.writeAll(a.bytes, patience)
 	a.Drop()
 	return err
+}
+
+// isLarge reports an answer that holds request memory until it has left.
+func isLarge(a Answer) bool {
+	f, ok := a.(*frameAnswer)
+	return ok && cap(f.bytes) >= chargeStep
 }
 
 func (a *frameAnswer) Drop() {

@@ -28,6 +28,8 @@ type conn struct {
 
 	queue       chan queued // answers that wait for their turn
 	outstanding atomic.Int32
+	large       atomic.Int32  // large answers that were queued and have not left
+	hurry       chan struct{} // wakes the writer's wait when one was queued
 	writer      bool          // the writer goroutine was started; the reader's own
 	written     chan struct{} // closed when the writer ended
 	waiting     atomic.Bool   // the writer waits for a Pending, not for the peer
@@ -57,6 +59,7 @@ func newConn(s *Server, nc net.Conn, listener string) *conn {
 		server: s, net: nc,
 		session: Session{Principal: "User:ANONYMOUS", Listener: listener, Host: host},
 		queue:   make(chan queued, pipelineMax),
+		hurry:   make(chan struct{}, 1),
 		written: make(chan struct{}),
 		gone:    make(chan struct{}),
 		ending:  make(chan struct{}),
@@ -233,6 +236,13 @@ func (c *conn) answer(a Answer, timing meter.Timing) error {
 		go c.write()
 	}
 	c.outstanding.Add(1)
+	if isLarge(a) {
+		c.large.Add(1)
+		select {
+		case c.hurry <- struct{}{}:
+		default: // a wake-up that nobody took yet will do
+		}
+	}
 	select {
 	case c.queue <- queued{a, timing}:
 		return nil
@@ -253,6 +263,9 @@ func (c *conn) write() {
 			continue
 		}
 		ready := c.clock(&a.timing)
+		if isLarge(a.Answer) {
+			c.large.Add(-1)
+		}
 		select {
 		case <-c.gone:
 			a.Drop()
@@ -269,7 +282,8 @@ func (c *conn) write() {
 }
 
 // await waits until p can be answered and resolves it; false when the connection
-// is gone.
+// is gone. Who is impatient does not let large answers wait behind it: they hold
+// memory, and the peer may be long gone.
 func (c *conn) await(p Pending, api *meter.API, waker *Waker) bool {
 	c.waiting.Store(true)
 	defer c.waiting.Store(false)
@@ -277,9 +291,9 @@ func (c *conn) await(p Pending, api *meter.API, waker *Waker) bool {
 		api.Delayed.Add(1)
 		defer api.Delayed.Add(-1)
 	}
-	ending := c.ending
+	ending, hurry := c.ending, c.hurry
 	if !p.Impatient() {
-		ending = nil
+		ending, hurry = nil, nil
 	}
 	for {
 		if p.Arm(waker) {
@@ -287,10 +301,16 @@ func (c *conn) await(p Pending, api *meter.API, waker *Waker) bool {
 			p.Resolve(Ready)
 			return true
 		}
+		if hurry != nil && c.large.Load() > 0 {
+			p.Disarm()
+			p.Resolve(Ending)
+			return true
+		}
 		timer := time.NewTimer(time.Duration(p.Deadline() - c.server.now().MonoNs))
 		why := Ready
 		select {
 		case <-waker.C():
+		case <-hurry:
 		case <-timer.C:
 			why = Expired
 		case <-ending:

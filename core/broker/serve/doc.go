@@ -24,5 +24,6 @@
 //  3. A peer that sends nonsense loses its connection, after the answers to what it
 //     asked before; a peer that does not read blocks itself alone.
 //  4. An answer that lies in memory counts in the request memory from before it is
-//     built (Charge) until it has left; small ones are covered by the frame.
+//     built (Charge) until it has left; small ones are covered by the frame. It
+//     does not wait behind a fetch: one that waits ahead of it is answered.
 package serve
