@@ -152,7 +152,7 @@ func (c *cluster) run(t *testing.T, words []string) string {
 	return text + c.show(b)
 }
 
-func number(t *testing.T, text string) int {
+func number(t require.TestingT, text string) int {
 	n, err := strconv.Atoi(strings.TrimPrefix(text, "b"))
 	require.NoError(t, err)
 	return n
@@ -199,7 +199,7 @@ func (c *cluster) decide(t *testing.T, words []string) string {
 }
 
 // hears has a broker take up what the controller decided for an epoch.
-func (c *cluster) hears(t *testing.T, b *broker, epoch string) string {
+func (c *cluster) hears(t require.TestingT, b *broker, epoch string) string {
 	e := int32(number(t, strings.TrimPrefix(epoch, "e")))
 	d, ok := c.requests[e]
 	require.True(t, ok, "epoch %d", e)
@@ -271,7 +271,7 @@ func (c *cluster) takes(t *testing.T, b *broker) string {
 }
 
 // do does what a machine wants done.
-func (c *cluster) do(t *testing.T, b *broker, effects []Effect, a *arrived) string {
+func (c *cluster) do(t require.TestingT, b *broker, effects []Effect, a *arrived) string {
 	text := ""
 	for _, e := range effects {
 		if e.Kind == SetTimer || e.Kind == StopTimer || e.Kind == AckLocal {

@@ -104,7 +104,7 @@ func (r *Replica) outside(a *Answer, out []Effect) []Effect {
 
 // FollowerAppended takes in that fetched records up to next-1 are in the log, and the leader's HW as its answer had it.
 func (r *Replica) FollowerAppended(now kafka.Now, next, leaderHW kafka.Offset, out []Effect) []Effect {
-	if r.role != Follower || next <= r.leo {
+	if r.role != Follower && r.cfg.Rules.DropStaleAnswers || next <= r.leo {
 		panic(fmt.Sprintf("replica: fetched up to %d by %s", next, r))
 	}
 	r.leo = next
