@@ -29,6 +29,7 @@ func TestMain(m *testing.M) {
 //	broker kill NAME                         SIGKILL
 //	broker restart NAME                      the same again, on the same port and directory
 //	exits CODE [<FILE] trialog ARGS...       runs it, with FILE as stdin, and checks its exit code
+//	append FILE TO                           what FILE holds is written behind what TO holds
 func TestScripts(t *testing.T) {
 	testscript.Run(t, testscript.Params{
 		Dir:                 "testdata/script",
@@ -39,7 +40,7 @@ func TestScripts(t *testing.T) {
 			env.Defer(all.kill)
 			return nil
 		},
-		Cmds: map[string]func(ts *testscript.TestScript, neg bool, args []string){"broker": brokerCmd, "exits": exitsCmd},
+		Cmds: map[string]func(ts *testscript.TestScript, neg bool, args []string){"broker": brokerCmd, "exits": exitsCmd, "append": appendCmd},
 	})
 }
 
@@ -64,6 +65,17 @@ func exitsCmd(ts *testscript.TestScript, neg bool, args []string) {
 	if code := cmd.ProcessState.ExitCode(); code != want {
 		ts.Fatalf("exit code %d, want %d", code, want)
 	}
+}
+
+func appendCmd(ts *testscript.TestScript, neg bool, args []string) {
+	if neg || len(args) != 2 {
+		ts.Fatalf("usage: append FILE TO")
+	}
+	f, err := os.OpenFile(ts.MkAbs(args[1]), os.O_APPEND|os.O_WRONLY, 0)
+	ts.Check(err)
+	_, err = f.WriteString(ts.ReadFile(args[0]))
+	ts.Check(err)
+	ts.Check(f.Close())
 }
 
 // program is the command `trialog`, which testscript has put first on the script's PATH.

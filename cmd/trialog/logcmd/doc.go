@@ -25,6 +25,6 @@ func Command() *cobra.Command {
 			return cli.Exit(cli.Usage, nil)
 		},
 	}
-	c.AddCommand(dumpCommand(), checkCommand())
+	c.AddCommand(dumpCommand(), checkCommand(), repairCommand())
 	return c
 }

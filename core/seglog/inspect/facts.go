@@ -11,7 +11,7 @@ import (
 // dirFacts are what the files beside the partitions say.
 type dirFacts struct {
 	clean       bool // the marker is there
-	checkpoints bool // there is a recovery point checkpoint: the directory is a broker's, and not a copy of a part of one
+	checkpoints bool // the directory is a broker's, and not a copy of a part of one: what no checkpoint says is 0
 	offsets     [len(offsetFiles)]map[kafka.TopicPartition]kafka.Offset
 }
 
@@ -64,6 +64,11 @@ func readFacts(r *Report, dir string) (d dirFacts, err error) {
 		return d, err
 	}
 	d.clean = marker != nil
+	properties, err := layout.ReadIfThere(filepath.Join(dir, layout.PropertiesFile))
+	if err != nil {
+		return d, err
+	}
+	d.checkpoints = properties != nil
 	if d.clean && layout.ParseMarker(marker).BrokerEpoch == kafka.NoBrokerEpoch {
 		r.add(Note, filepath.Join(dir, layout.CleanMarker), NoPos, "it names no broker epoch")
 	}
