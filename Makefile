@@ -8,7 +8,7 @@ ENGINE ?= auto
 # Packages whose transcripts and golden files `make rewrite` regenerates.
 GOLDEN = $(sort $(dir $(shell grep -rlE --include='*_test.go' 'flag.Bool."rewrite"|transcript[.]Run' core netsim checker cmd)))
 
-.PHONY: help build trial trial-wasm test test-clients test-report race hostile repeat bench lint generate rewrite ci crash-sweep crash-sweep-ci sweep-guest
+.PHONY: help build trial trials trial-wasm test test-clients test-report race hostile repeat bench lint generate rewrite ci crash-sweep crash-sweep-ci sweep-guest
 
 help: ## list the targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "%-13s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -26,6 +26,9 @@ build: ## bin/trialog, and the same source for the simulated OS: bin/trialog.gue
 
 trial: build ## put the broker on trial: a real process, the simulated OS, every safety rule switched off in turn
 	bin/trialog trial --engine $(ENGINE)
+
+trials: build ## the same for every experiment; SEEDS=6 for fewer seeds of each cell
+	@for dir in experiments/0*; do bin/trialog trial $$dir --engine $(ENGINE) $(if $(SEEDS),--seeds $(SEEDS)) || exit 1; done
 
 trial-wasm: build ## the same on the portable engine, with a tenth of the seeds of each cell
 	bin/trialog trial --engine wasm --seeds 4

@@ -170,7 +170,8 @@ func (r *Run) silent(c *Case, ops []history.Op) []string {
 	return list
 }
 
-// deaths lists the processes that crashed, or ended by themselves with an exit code that says they failed.
+// deaths lists the processes that crashed, or ended by themselves with an exit code that says they failed. A broker whose
+// last log directory has failed has to end, as Kafka's does: that is no surprise on a disk that was made to fail.
 func (r *Run) deaths() []string {
 	var list []string
 	for _, p := range r.Processes {
@@ -178,11 +179,20 @@ func (r *Run) deaths() []string {
 		switch {
 		case p.End == kernel.ReasonCrash:
 			list = append(list, fmt.Sprintf("%s crashed: %s", p.Name, last))
+		case p.End == exited && p.Code == 1 && r.diskFailed(p):
 		case p.End == exited && p.Code != 0:
 			list = append(list, fmt.Sprintf("%s ended by itself with code %d: %s", p.Name, p.Code, last))
 		}
 	}
 	return list
+}
+
+// diskFailed reports that the disk of a process had a fault before it ended.
+func (r *Run) diskFailed(p Process) bool {
+	return slices.ContainsFunc(r.Faults, func(f Fault) bool {
+		return f.Proc == p.Name && f.Time <= p.Time && strings.Contains(" "+f.Text, " "+string(nemesis.Disk)+" ") &&
+			!strings.HasSuffix(f.Text, " "+nemesis.HealDisk)
+	})
 }
 
 func lastLine(text []byte) string {

@@ -61,6 +61,16 @@ func TestARunThatProvesNothingIsUnknown(t *testing.T) {
 			r.Processes = append(r.Processes, Process{Name: "c1", End: exited, Code: 3})
 			return ops
 		}, "c1 ended by itself with code 3: "},
+		{"disk failure", func(r *Run, ops []history.Op) []history.Op {
+			r.Processes = append(r.Processes, Process{Name: "b1", End: exited, Code: 1, Time: 5})
+			r.Faults = append(r.Faults, Fault{Time: 4, Proc: "b1", Text: "at 4ns disk b1 eio sync"})
+			return ops
+		}, ""},
+		{"disk failure later", func(r *Run, ops []history.Op) []history.Op {
+			r.Processes = append(r.Processes, Process{Name: "b1", End: exited, Code: 1, Time: 3})
+			r.Faults = append(r.Faults, Fault{Time: 4, Proc: "b1", Text: "at 4ns disk b1 eio sync"})
+			return ops
+		}, "b1 ended by itself with code 1"},
 		{"no fault", func(r *Run, ops []history.Op) []history.Op {
 			r.Faults, r.NotFired = []Fault{{Proc: "b1", Text: "start b1"}}, []string{"at 1s kill b1 call 9"}
 			return ops

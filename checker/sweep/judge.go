@@ -127,7 +127,7 @@ func (m moment) end(s *script.Script, text string) (moment, error) {
 	}
 	if m.unknown {
 		if st.Verb == script.Observe { // what was not shown is not there
-			m.unknown, m.after = false, nil
+			m = moment{before: m.before}
 		}
 		return m, nil
 	}
@@ -156,31 +156,37 @@ func (m moment) find(text string) (moment, error) {
 		return m, nil
 	}
 	f, err := readFound(text)
-	next := m.before.clone()
-	next.of(f.tp).id = f.id
-	return moment{before: next, after: m.after, unknown: true}, err
+	m.before = m.before.clone()
+	m.before.of(f.tp).id = f.id
+	return m, err
 }
 
 // show: a recovery shows a log, and from now on keeps what it showed; so does a compaction.
 func (m moment) show(text string) (moment, error) {
-	if m.pass != nil {
+	switch {
+	case m.unknown:
+	case m.pass != nil:
 		return m.showCleaned(text)
-	}
-	if !m.unknown {
+	default:
 		return m, nil
 	}
 	s, err := readSeen(text, func(b []byte) []byte { return b })
 	if err != nil {
 		return m, err
 	}
-	next := m.before.clone()
-	h := next.of(s.tp)
-	var after *twin.Log
-	if m.after != nil {
-		after = m.after.of(s.tp).log
+	m.before = m.before.clone()
+	h := m.before.of(s.tp)
+	if m.after == nil {
+		h.log = adopted(h.log, nil, s.outcome)
+		return m, nil
 	}
-	h.log = adopted(h.log, after, s.outcome)
-	return moment{before: next, after: m.after, unknown: true}, nil
+	m.after = m.after.clone()
+	a := m.after.of(s.tp)
+	h.log = adopted(h.log, a.log, s.outcome)
+	if a.log = nil; h.log != nil {
+		a.log = h.log.Clone()
+	}
+	return m, nil
 }
 
 func (m moment) showCleaned(text string) (moment, error) {
