@@ -139,6 +139,9 @@ func (l *Log) task(from []cleanedFrom, d compact.Dirt, nowMs int64) *cleaning.Ta
 	for _, s := range from {
 		t.Segments = append(t.Segments, s.source())
 	}
+	if !l.cfg.Rules.CompactBelowHW {
+		t.KeysTo = from[len(from)-1].next
+	}
 	t.Replace = func(r cleaning.Replacement) error { return l.replace(from[r.From:r.From+r.Count], r, nowMs) }
 	return t
 }

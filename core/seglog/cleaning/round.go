@@ -34,6 +34,7 @@ type Task struct {
 	// count below HW.
 	Segments          []Segment
 	First, Bound      kafka.Offset // the dirty part
+	KeysTo            kafka.Offset // keys are looked at up to there if it is above Bound: rule compact-below-hw off
 	HW                kafka.Offset
 	NowMs             int64
 	DeleteRetentionMs int64
@@ -88,8 +89,11 @@ func (w *Worker) Run(t *Task) (end kafka.Offset, stats compact.Stats, err error)
 	if err != nil {
 		return t.First, stats, fmt.Errorf("cleaning: %s: %w", t.Dir, err)
 	}
-	return r.offsets.End(), stats, nil
+	return r.end(), stats, nil
 }
+
+// end is up to where the log is clean when the segments below are rewritten.
+func (r *round) end() kafka.Offset { return min(r.offsets.End(), r.Bound) }
 
 // round is one round of a worker.
 type round struct {
@@ -104,7 +108,7 @@ type round struct {
 
 // prepare makes room for the keys of the dirty part: as many as it has offsets, or as fit.
 func (r *round) prepare() error {
-	need := r.Bound - r.First
+	need := max(r.Bound, r.KeysTo) - r.First
 	if r.offsets == nil || r.offsets.Room() < need && r.offsets.Size() <= r.limits.MapBytes-compact.SlotSize {
 		r.offsets = nil // before the next is made
 		m, err := compact.NewMap(r.limits.MapBytes, r.limits.MapLoad, need)
@@ -124,7 +128,7 @@ func (r *round) prepare() error {
 func (r *round) build() error {
 	for i := range r.Segments {
 		s := &r.Segments[i]
-		if s.Next <= r.First || s.Base >= r.Bound {
+		if s.Next <= r.First || s.Base >= max(r.Bound, r.KeysTo) {
 			continue
 		}
 		full := false
@@ -206,7 +210,7 @@ func (r *round) decide(i int, from kafka.Offset) error {
 // rewrite filters the segments below the end of the map, group by group.
 func (r *round) rewrite() error {
 	var segs []compact.Segment
-	end := r.offsets.End()
+	end := r.end()
 	next := end
 	for i := range r.Segments {
 		if s := &r.Segments[i]; s.Base < end {
