@@ -12,6 +12,7 @@ import (
 	"trialog/core/producers"
 	"trialog/core/record"
 	"trialog/core/seglog/layout"
+	"trialog/core/seglog/txnindex"
 )
 
 // Appended is the outcome of an append.
@@ -107,7 +108,12 @@ func (l *Log) write(h *record.Header, batch []byte, now kafka.Now) (Appended, er
 		return Appended{}, l.fail(fmt.Errorf("seglog: append %s at %d: %w", l.cfg.Partition, h.BaseOffset, err))
 	}
 	active.noteTimestamps(h, pos)
-	l.producers.Update(h)
+	aborted := l.takeIn(h, batch)
+	if aborted != nil {
+		if err := txnindex.Append(active.path(layout.TxnIndexSuffix), *aborted); err != nil {
+			return Appended{}, l.fail(fmt.Errorf("seglog: append %s at %d: %w", l.cfg.Partition, h.BaseOffset, err))
+		}
+	}
 	l.publishUndecided()
 	if l.cfg.Emit != nil {
 		l.emit(appendEvent(h))
@@ -118,6 +124,24 @@ func (l *Log) write(h *record.Header, batch []byte, now kafka.Now) (Appended, er
 		return Appended{}, l.fail(fmt.Errorf("seglog: index %s at %d: %w", l.cfg.Partition, h.BaseOffset, err))
 	}
 	return Appended{Base: h.BaseOffset, Next: h.NextOffset(), Timestamp: h.MaxTimestamp}, nil
+}
+
+// takeIn has the producer state follow a batch. It returns the transaction that the batch aborts, or nil.
+func (l *Log) takeIn(h *record.Header, batch []byte) *layout.TxnEntry {
+	var aborted *layout.TxnEntry
+	if txnindex.Aborts(h, batch) {
+		if p, known := l.producers.Producer(h.ProducerID); known && p.TxnFirstOffset >= 0 {
+			aborted = &layout.TxnEntry{Producer: h.ProducerID, First: p.TxnFirstOffset, Last: h.LastOffset()}
+		}
+	}
+	l.producers.Update(h)
+	if aborted != nil {
+		aborted.LastStable = h.NextOffset()
+		if first, open := l.producers.FirstUndecided(); open {
+			aborted.LastStable = first
+		}
+	}
+	return aborted
 }
 
 // write puts all of batch at pos or fails: a short write is an error (KAFKA-17181). What that left is cut off; if even this

@@ -15,6 +15,7 @@ import (
 
 	"trialog/core/event"
 	"trialog/core/kafka"
+	"trialog/core/seglog/layout"
 	"trialog/core/transcript/alone"
 )
 
@@ -241,4 +242,33 @@ func TestTruncatedSlice(t *testing.T) {
 	require.NotEmpty(t, readAll(t, deleted), "a slice outlives its log")
 	_, err = l.Read(0, 100, 20, true)
 	require.True(t, errors.Is(err, ErrClosed))
+}
+
+// R32, rule checkpoint-fsync-before-rename: a checkpoint that cannot be fsynced does not replace the one that is there. The
+// fsync of a pipe fails, which shows whether there is one.
+func TestR32CheckpointIsSyncedBeforeItsRename(t *testing.T) {
+	for _, rule := range []string{"", "checkpoint-fsync-before-rename"} {
+		cfg := testConfig(small())
+		if rule != "" {
+			cfg.Rules = off(t, rule)
+		}
+		dir := newDir(t)
+		l := open(t, dir, cfg, Start{})
+		fill(t, l, 3)
+		before := readFile(t, dir, layout.EpochFile)
+		tmp := filepath.Join(dir, layout.EpochFile+layout.TmpSuffix)
+		require.NoError(t, syscall.Mkfifo(tmp, 0o644))
+		reader, err := os.OpenFile(tmp, os.O_RDWR, 0) // so that opening it for writing does not wait
+		require.NoError(t, err)
+		err = l.StartEpoch(7)
+		require.Equal(t, rule == "", err != nil, "%q", rule)
+		info, err := os.Lstat(filepath.Join(dir, layout.EpochFile))
+		require.NoError(t, err)
+		require.Equal(t, rule == "", info.Mode().IsRegular(), "%q: what was not synced has the name", rule)
+		if rule == "" {
+			require.Equal(t, before, readFile(t, dir, layout.EpochFile))
+		}
+		reader.Close()
+		l.abandon()
+	}
 }

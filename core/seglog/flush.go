@@ -10,6 +10,7 @@ import (
 	"trialog/core/event"
 	"trialog/core/kafka"
 	"trialog/core/seglog/layout"
+	"trialog/core/seglog/txnindex"
 )
 
 // flusher lets callers share fsyncs: one of them runs a pass, those who come meanwhile wait for it, and one of those
@@ -146,6 +147,14 @@ func (s *segment) sync() error {
 	})
 }
 
+// sealIndexes makes all indexes of the segment durable.
+func (s *segment) sealIndexes() error {
+	if err := s.index.Seal(); err != nil {
+		return err
+	}
+	return txnindex.Sync(s.path(layout.TxnIndexSuffix))
+}
+
 // flushSealed completes a sealed segment: batches, indexes, the producer snapshot at its end. Only clean segments are
 // ever deleted, so its files are there.
 func (l *Log) flushSealed(s *segment) error {
@@ -153,7 +162,7 @@ func (l *Log) flushSealed(s *segment) error {
 		return err
 	}
 	if todo := s.seal.Load(); todo != nil {
-		if err := s.index.Seal(); err != nil {
+		if err := s.sealIndexes(); err != nil {
 			return err
 		}
 		if todo.snapshot != nil {

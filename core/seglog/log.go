@@ -281,7 +281,7 @@ func (l *Log) flushForClose() error {
 		err = l.Flush(l.EndOffset())
 	}
 	if err == nil {
-		err = active.index.Seal()
+		err = active.sealIndexes()
 	}
 	if err == nil {
 		err = layout.WriteSynced(filepath.Join(l.dir, layout.FileName(l.EndOffset(), layout.SnapshotSuffix)), l.producers.AppendSnapshot(nil))

@@ -11,6 +11,7 @@ import (
 	"trialog/core/record"
 	"trialog/core/seglog/index"
 	"trialog/core/seglog/layout"
+	"trialog/core/seglog/txnindex"
 )
 
 // Read finds the batches from the one that holds offset on. The slice ends before the first batch that reaches
@@ -181,6 +182,25 @@ func (s *segment) locate(w *window, offset kafka.Offset, from, size int64) (int6
 // misplaced is the error for an index entry that names another batch than the one that is there.
 func (s *segment) misplaced(e layout.OffsetEntry, h record.Header) error {
 	return s.lookupError(fmt.Errorf("%w: %s: entry %+v, but there is %s", index.ErrDamaged, s.path(layout.IndexSuffix), e, h.String()))
+}
+
+// Aborted is the aborted transactions that a reader of committed records in [from, to) has to skip (KIP-98).
+func (l *Log) Aborted(from, to kafka.Offset) ([]layout.TxnEntry, error) {
+	return lookAgain(l, func() (all []layout.TxnEntry, err error) {
+		segs := *l.segments.Load()
+		done := false
+		for i := find(segs, from); i < len(segs) && !done; i++ {
+			if _, err := segs[i].acquire(); err != nil { // its name is its own as long as it is the log's
+				return nil, err
+			}
+			all, done, err = txnindex.Collect(all, segs[i].path(layout.TxnIndexSuffix), from, to)
+			segs[i].release()
+			if err != nil {
+				return nil, fmt.Errorf("%w: %s: %w", ErrCorrupt, segs[i].path(layout.TxnIndexSuffix), err)
+			}
+		}
+		return all, nil
+	})
 }
 
 // Slice is a range of bytes of one segment file. It stays readable when the segment is deleted meanwhile; when the log

@@ -14,6 +14,7 @@ import (
 	"trialog/core/record"
 	"trialog/core/seglog/layout"
 	"trialog/core/seglog/openfiles"
+	"trialog/core/seglog/txnindex"
 )
 
 // scanWindow is how much one pread of a recovery takes in.
@@ -222,6 +223,9 @@ func (r *recovery) scanSegment(w *window, s *segment, pos int64) (int64, error) 
 	if pos == 0 {
 		s.resetIndex()
 	}
+	if err := txnindex.Cut(s.path(layout.TxnIndexSuffix), r.next); err != nil { // it is made again from the markers
+		return pos, err
+	}
 	from := pos
 	err := s.onFile(func(f *os.File) (err error) {
 		w.reset(f)
@@ -253,13 +257,30 @@ func (r *recovery) scanBatches(w *window, s *segment, pos int64) (int64, error) 
 			return pos, err
 		}
 		if r.l.cfg.Rules.RecoverProducerState {
-			r.l.producers.Update(&h)
+			if err := r.takeIn(w, s, &h, pos); err != nil {
+				return pos, err
+			}
 		}
 		r.dirty = h.LeaderEpoch >= 0 && r.l.epochs.Assign(h.LeaderEpoch, h.BaseOffset) || r.dirty
 		r.next, r.epoch = h.NextOffset(), h.LeaderEpoch
 		pos += int64(h.Size())
 	}
 	return pos, nil
+}
+
+// takeIn has the producer state follow a batch, and the index of aborted transactions.
+func (r *recovery) takeIn(w *window, s *segment, h *record.Header, pos int64) error {
+	var batch []byte
+	if h.IsControl() && h.Size() <= len(w.buf) {
+		var err error
+		if batch, err = w.view(pos, h.Size(), s.size()); err != nil {
+			return err
+		}
+	}
+	if aborted := r.l.takeIn(h, batch); aborted != nil {
+		return txnindex.Append(s.path(layout.TxnIndexSuffix), *aborted)
+	}
+	return nil
 }
 
 // errTooFar: the offset of a batch is too far from the base of its segment.

@@ -8,6 +8,7 @@ import (
 	"trialog/core/kafka"
 	"trialog/core/producers"
 	"trialog/core/seglog/layout"
+	"trialog/core/seglog/txnindex"
 )
 
 // Truncate cuts everything at and above to: a follower's affair. The visible end drops before the file is cut
@@ -154,6 +155,9 @@ func (s *segment) cutTo(next kafka.Offset, pos int64, interval int32) error {
 		return err
 	}
 	if err := s.withIndex(func() error { return s.lookupError(s.index.Cut(next-s.base, pos)) }); err != nil {
+		return err
+	}
+	if err := txnindex.Cut(s.path(layout.TxnIndexSuffix), next); err != nil {
 		return err
 	}
 	_, err = s.findEnd(interval)
