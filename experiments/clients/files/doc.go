@@ -1,5 +1,5 @@
 // Package files holds Trialog's files and Kafka's against each other: each side's tool reads what the other's broker wrote,
-// and each broker serves the other's segments. It has tests only. The JVM, a real Kafka and its DumpLogSegments come from
+// each broker serves the other's segments, and what both cleaners leave of the same log is the same. It has tests only. The JVM, a real Kafka and its DumpLogSegments come from
 // ../setup.
 //
 // The way of a directory from one broker to the other, which the tests go and nothing else is needed for:

@@ -109,7 +109,8 @@ func output(t *testing.T, cmd *exec.Cmd) (out, errs string) {
 }
 
 // sameDump sees that both tools print the same, and returns it. On standard error Kafka 4.4 takes the first record of every
-// segment but the one at 0 for one that does not follow -1; nobody has to repeat that.
+// segment but the one at 0 for one that does not follow -1, and the header of a batch without records, which its own cleaner
+// puts into the time index, for one without a timestamp; nobody has to repeat that.
 func sameDump(t *testing.T, files []string) string {
 	want, wantErr := kafkaDump(t, files, "--deep-iteration", "--print-data-log")
 	got, gotErr := trialogDump(t, files, "--print-data-log")
@@ -130,7 +131,7 @@ func complaints(text string) []string {
 	for line := range strings.Lines(text) {
 		if !strings.HasPrefix(line, " ") && !strings.HasPrefix(line, "Indexed offset") {
 			title = line
-		} else if !strings.HasPrefix(line, "  -1 is followed by ") {
+		} else if !strings.HasPrefix(line, "  -1 is followed by ") && !strings.HasSuffix(line, ", log timestamp: -1\n") {
 			blocks = append(blocks, title+line)
 		}
 	}

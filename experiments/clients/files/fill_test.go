@@ -77,7 +77,8 @@ func fill(t *testing.T, addr, topic string, partition int32, n int, codec kgo.Co
 }
 
 // fillTransactions commits and aborts in turn, two transactions side by side, and leaves the markers in several segments.
-func fillTransactions(t *testing.T, addr, topic string, rounds int) {
+// With keyed every record has a key.
+func fillTransactions(t *testing.T, addr, topic string, rounds int, keyed bool) {
 	ctx := context.Background()
 	one := client(t, addr, kgo.TransactionalID(topic+"-one"))
 	two := client(t, addr, kgo.TransactionalID(topic+"-two"), kgo.ProducerBatchCompression(kgo.ZstdCompression()))
@@ -85,7 +86,11 @@ func fillTransactions(t *testing.T, addr, topic string, rounds int) {
 		for _, cl := range []*kgo.Client{one, two} {
 			require.NoError(t, cl.BeginTransaction())
 			for j := range 10 {
-				require.NoError(t, cl.ProduceSync(ctx, record(topic, 0, 10*i+j)).FirstErr())
+				r := record(topic, 0, 10*i+j)
+				if keyed && r.Key == nil {
+					r.Key = []byte("key")
+				}
+				require.NoError(t, cl.ProduceSync(ctx, r).FirstErr())
 			}
 		}
 		require.NoError(t, one.EndTransaction(ctx, kgo.TransactionEndTry(i%3 != 1)))
@@ -94,8 +99,8 @@ func fillTransactions(t *testing.T, addr, topic string, rounds int) {
 }
 
 // fillKeyed writes few keys many times, with tombstones: there is much for a cleaner to do.
-func fillKeyed(t *testing.T, addr, topic string, n int) {
-	cl := client(t, addr, kgo.ProducerBatchCompression(kgo.Lz4Compression()))
+func fillKeyed(t *testing.T, addr, topic string, n int, codec kgo.CompressionCodec) {
+	cl := client(t, addr, kgo.ProducerBatchCompression(codec))
 	for i := 0; i < n; i += 10 {
 		var some []*kgo.Record
 		for j := i; j < i+10; j++ {

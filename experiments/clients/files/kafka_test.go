@@ -30,8 +30,8 @@ func TestKafkasFiles(t *testing.T) {
 		fill(t, k.Addr, c, 0, 2000, codecs[c])
 	}
 	fill(t, k.Addr, "stamped", 0, 500, codecs["zstd"])
-	fillKeyed(t, k.Addr, "compacted", 6000)
-	fillTransactions(t, k.Addr, "transactions", 60)
+	fillKeyed(t, k.Addr, "compacted", 6000, codecs["lz4"])
+	fillTransactions(t, k.Addr, "transactions", 60, false)
 	commitOffsets(t, k.Addr, "none")
 	require.Eventually(t, func() bool { // the cleaner has been there
 		text, err := os.ReadFile(filepath.Join(k.Data(), "cleaner-offset-checkpoint"))
