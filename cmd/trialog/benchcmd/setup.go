@@ -8,6 +8,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"trialog/cmd/trialog/benchcmd/raw"
+	"trialog/cmd/trialog/benchcmd/storage"
 	"trialog/cmd/trialog/cli"
 	"trialog/core/client"
 )
@@ -25,7 +26,7 @@ and client and broker share this one.`,
 			return cli.Exit(cli.Usage, nil)
 		},
 	}
-	c.AddCommand(produceCommand(), fetchCommand(), whyCommand(), compareCommand(), raw.Command())
+	c.AddCommand(produceCommand(), fetchCommand(), whyCommand(), compareCommand(), storage.Command(), raw.Command())
 	return c
 }
 
