@@ -11,7 +11,7 @@ GOLDEN = $(sort $(dir $(shell grep -rlE --include='*_test.go' 'flag.Bool."rewrit
 .PHONY: help build trial trials trial-wasm test test-clients test-report race hostile repeat bench lint generate rewrite ci crash-sweep crash-sweep-ci sweep-guest
 
 help: ## list the targets
-	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "%-13s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
+	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "%-14s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
 
 # The source hash goes into all three; a pair that differs is refused at run time. A Go release that the native engine
 # does not know builds the other two.
@@ -93,6 +93,6 @@ generate: ## what is generated from other files
 rewrite: ## regenerate golden files and transcripts
 	$(GO) test -short $(addprefix ./,$(GOLDEN)) -rewrite
 
-ci: lint build trial trial-wasm race test-clients test-report generate rewrite test ## what .ci/run calls
+ci: lint build trial trial-wasm crash-sweep-ci race test-clients test-report generate rewrite test ## what .ci/run calls
 	$(MAKE) hostile FOR=1m
 	git diff --exit-code

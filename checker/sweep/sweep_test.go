@@ -76,7 +76,7 @@ func TestMutantsAreConvicted(t *testing.T) {
 		}
 	})
 	require.NoError(t, err)
-	require.GreaterOrEqual(t, len(rules), 4)
+	require.GreaterOrEqual(t, len(rules), 13)
 }
 
 func TestUnknownScript(t *testing.T) {
