@@ -308,6 +308,11 @@ func (l *Log) maxTimestamp(maxOffset kafka.Offset) (Found, error) {
 		if err != nil {
 			return notFound, err
 		}
+		if known && ts < largest { // compaction has emptied the batch that the index means
+			if ts, o, err = l.largestIn(max(s.base, start), next, nil); err != nil {
+				return notFound, err
+			}
+		}
 		if ts > best {
 			best, at = ts, o
 		}
@@ -318,7 +323,7 @@ func (l *Log) maxTimestamp(maxOffset kafka.Offset) (Found, error) {
 	return l.findFrom(max(at, start), maxOffset, best, nil)
 }
 
-// largestIn is the largest timestamp of the batches of a range, and the base offset of the first that has it.
+// largestIn is the largest timestamp of the records of a range, and the base offset of the first batch that has it.
 func (l *Log) largestIn(from, to kafka.Offset, check func(*record.Header) error) (ts int64, at kafka.Offset, err error) {
 	ts, at = kafka.NoTimestamp, kafka.NoOffset
 	err = l.Walk(from, to, func(h *record.Header, _ []byte) error {
@@ -328,7 +333,7 @@ func (l *Log) largestIn(from, to kafka.Offset, check func(*record.Header) error)
 			}
 			check = nil
 		}
-		if h.MaxTimestamp > ts {
+		if h.MaxTimestamp > ts && h.Count > 0 {
 			ts, at = h.MaxTimestamp, h.BaseOffset
 		}
 		return nil
