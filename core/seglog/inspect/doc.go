@@ -13,6 +13,9 @@
 //	recoverable  a crash may leave it, and the next start settles it
 //	note         worth knowing, nothing is wrong
 //
+// Whether a gap between batches is damage, the cleaner's checkpoint decides: below its row compaction explains them; above it
+// a follower has what its leader had, which is a note; a partition without a row was never compacted, and has none.
+//
 // What the formats cannot show, no check finds: a number in a text checkpoint that is as possible as the right one; index
 // entries that are missing at the end of an .index, or in its middle; the base offset of a batch that is moved within a gap
 // which compaction left (nothing but the index and the timestamps may then contradict it); a whole batch that is cut off the
