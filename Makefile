@@ -75,6 +75,7 @@ ifeq ($(AGAINST),kafka)
 	@test -e bin/kafka/.complete || { mvn -q -B -f experiments/clients/java/pom.xml dependency:copy-dependencies \
 		-DoutputDirectory=$(CURDIR)/bin/kafka && touch bin/kafka/.complete; }
 	bin/trialog bench compare --kafka-jars bin/kafka
+	bin/trialog bench storage --kafka-jars bin/kafka
 else
 	$(GO) test -run '^$$' -bench . -benchmem ./...
 endif
