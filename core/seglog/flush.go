@@ -132,11 +132,14 @@ func (l *Log) flushFailed(err error) error {
 	return l.fail(err)
 }
 
+// fsync is slowed down by a benchmark.
+var fsync = (*os.File).Sync
+
 // sync makes the batches of the segment durable. A failure is noted in the directory for the next process, which finds the
 // bytes in the page cache and must not believe that they are on disk; after a power cut that note is not needed.
 func (s *segment) sync() error {
 	return s.onFile(func(f *os.File) error {
-		err := f.Sync()
+		err := fsync(f)
 		if err == nil || !s.env.rules.FsyncFailureIsFinal {
 			return err
 		}
