@@ -8,7 +8,7 @@ ENGINE ?= auto
 # Packages whose transcripts and golden files `make rewrite` regenerates.
 GOLDEN = $(sort $(dir $(shell grep -rlE --include='*_test.go' 'flag.Bool."rewrite"|transcript[.]Run' core netsim checker cmd)))
 
-.PHONY: help build trial trials trial-wasm test test-clients test-report race hostile repeat bench lint generate rewrite ci crash-sweep crash-sweep-ci sweep-guest
+.PHONY: help build trial trials trial-wasm test test-clients test-report race hostile repeat bench lint generate rewrite ci crash-sweep crash-sweep-ci sweep-guest soak
 
 help: ## list the targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "%-14s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -49,6 +49,9 @@ crash-sweep: sweep-guest ## crash the storage engine at every write, with every 
 crash-sweep-ci: sweep-guest ## a short form of it
 	bin/trialog sweep --engine $(ENGINE) --short
 	bin/trialog sweep --engine $(ENGINE) --short --mutants --show 0
+
+soak: build ## a broker works for 24 hours of virtual time, and holds on to nothing; FOR=1h for less
+	bin/trialog soak --engine $(ENGINE) --work $(or $(FOR),24h)
 
 test-clients: build ## foreign Kafka clients and Kafka's tools against the real process (a module of their own)
 	experiments/clients/setup
@@ -96,4 +99,5 @@ rewrite: ## regenerate golden files and transcripts
 
 ci: lint build trial trial-wasm crash-sweep-ci race test-clients test-report generate rewrite test ## what .ci/run calls
 	$(MAKE) hostile FOR=1m
+	$(MAKE) soak FOR=1h
 	git diff --exit-code

@@ -16,6 +16,7 @@ import (
 	"trialog/checker/history"
 	"trialog/core/event"
 	"trialog/netsim/engine"
+	"trialog/netsim/kernel"
 	"trialog/netsim/nemesis"
 	"trialog/netsim/world"
 )
@@ -45,6 +46,8 @@ type SimOptions struct {
 type Sim struct {
 	Record   io.Writer // when set, receives the trace of every run as text
 	Parallel int       // runs at the same time; 0: one for each core
+	// Watch, when set, is shown each life of a broker, see world.ProcSpec.
+	Watch func(*kernel.Proc)
 
 	opt     SimOptions
 	chosen  engine.Choice
@@ -156,6 +159,7 @@ func (s *Sim) spec(c *Case, run *Run, plan *nemesis.Plan) world.Spec {
 		Name: "b1", Args: []string{"broker", "--config", "/etc/server.properties", "--stop-on-eof"},
 		Files: map[string][]byte{"/etc/server.properties": []byte(run.Properties)},
 		Sinks: []world.Sink{{Name: eventsSink, Env: eventsEnv}},
+		Watch: s.Watch,
 	})
 	for i := range c.Experiment.Clients {
 		client := &c.Experiment.Clients[i]

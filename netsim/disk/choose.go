@@ -88,6 +88,9 @@ func (fs *FS) walkStable(prefix string, dir *inode, visit func(path string, n *i
 // a power cut between them would have found the same.
 func (fs *FS) Changes() uint64 { return fs.changes }
 
+// Used is how many bytes of the disk files and directories take, in whole pages.
+func (fs *FS) Used() int64 { return fs.pages * PageSize }
+
 // Each visits all files and directories below dir as a process sees them, in the order of the paths' components. data is
 // nil for directories; the visitor owns it.
 func (fs *FS) Each(dir string, visit func(path string, isDir bool, data []byte)) {

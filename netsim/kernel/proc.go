@@ -266,6 +266,17 @@ func (p *Proc) allocate(f File) (int, Errno) {
 	return fd, OK
 }
 
+// Files is the number of open descriptors. It is no system call.
+func (p *Proc) Files() int {
+	n := 0
+	for _, f := range p.files {
+		if f != nil {
+			n++
+		}
+	}
+	return n
+}
+
 // File returns the open file behind fd, or nil. It is no system call.
 func (p *Proc) File(fd int) File {
 	if fd < 0 || fd >= len(p.files) {

@@ -9,6 +9,6 @@ func Commands(source string) []*cobra.Command {
 	f := courtFlags{source: source}
 	return []*cobra.Command{
 		listCommand(f), runCommand(f), replayCommand(f), swarmCommand(f), matrixCommand(f), trialCommand(f), checkCommand(), simCommand(),
-		reportCommand(), serveCommand(), sweepCommand(),
+		reportCommand(), serveCommand(), sweepCommand(), soakCommand(f),
 	}
 }
