@@ -6,6 +6,7 @@ import (
 	"errors"
 	"io"
 	"net"
+	"os"
 	"testing"
 	"time"
 
@@ -143,7 +144,8 @@ func TestLimit(t *testing.T) {
 	l, err := net.Listen("tcp", "127.0.0.1:0")
 	require.NoError(t, err)
 	defer l.Close()
-	go raw.Serve(l, t.TempDir())
+	dir := t.TempDir()
+	go raw.Serve(l, dir)
 	limit := &target{addr: l.Addr().String(), raw: true}
 	batch, records := makeBatch(4<<10, 100, false)
 	load := load{topic: "limit", batch: batch, records: records, acks: -1, depth: 3}
@@ -161,6 +163,16 @@ func TestLimit(t *testing.T) {
 	other.records++
 	_, err = fetch(limit, other, made.requests, 10, until, func(int64) {})
 	require.ErrorContains(t, err, "a batch at offset", "the limit holds others than it is asked for")
+
+	require.Len(t, files(t, dir), 1)
+	require.NoError(t, raw.Remove(limit.addr))
+	require.Empty(t, files(t, dir))
+}
+
+func files(t *testing.T, dir string) []os.DirEntry {
+	all, err := os.ReadDir(dir)
+	require.NoError(t, err)
+	return all
 }
 
 // The client tells a response from a refusal, and looks at every length in it.

@@ -2,6 +2,7 @@ package benchcmd
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"time"
 
@@ -82,7 +83,7 @@ func one(name string, settings ...client.ConfigPair) client.NewTopic {
 // withTopic makes a topic for the time of do.
 func withTopic(ctx context.Context, on *target, topic client.NewTopic, do func() error) error {
 	if on.raw {
-		return do()
+		return errors.Join(do(), raw.Remove(on.addr))
 	}
 	cl, err := client.New(client.Config{Bootstrap: []string{on.addr}, RequestTimeout: 30 * time.Second})
 	if err != nil {

@@ -20,7 +20,8 @@ import (
 // Command makes `trialog bench raw`, the process that `bench compare` measures as the limit: no broker, but the least that any server of the
 // same bytes does. A Produce request is received, the checksum of its batch computed, the batch written to a file, and the
 // answer is a constant; a Fetch request is answered with bytes of that file by sendfile. It understands the requests of
-// this client and nothing else, and has neither offsets nor topics. A connection that produces begins the file anew.
+// this client and nothing else, and has neither offsets nor topics. A connection that produces
+// begins a file of its own; DeleteTopics removes the last one and ends the connection.
 func Command() *cobra.Command {
 	var dir string
 	c := &cobra.Command{
@@ -55,6 +56,21 @@ type server struct {
 // batches is how the bytes of a file follow from offsets: all batches are alike.
 type batches struct{ records, bytes int64 }
 
+// Remove asks the limit at an address to remove the file that was produced last, and waits until it has.
+func Remove(addr string) error {
+	nc, err := net.Dial("tcp", addr)
+	if err != nil {
+		return err
+	}
+	defer nc.Close()
+	req := kmsg.NewPtrDeleteTopicsRequest()
+	if _, err := nc.Write(kmsg.NewRequestFormatter().AppendRequest(nil, req, 1)); err != nil {
+		return err
+	}
+	_, err = io.Copy(io.Discard, nc)
+	return err
+}
+
 // Serve serves the connections of a listener until it is closed. Its file lies in dir.
 func Serve(l net.Listener, dir string) {
 	s := &server{dir: dir}
@@ -65,7 +81,7 @@ func Serve(l net.Listener, dir string) {
 		}
 		go func() {
 			c := conn{server: s, nc: nc.(*net.TCPConn)}
-			if err := c.serve(); !errors.Is(err, io.EOF) {
+			if err := c.serve(); err != nil && !errors.Is(err, io.EOF) {
 				fmt.Fprintln(os.Stderr, "bench raw:", err)
 			}
 			c.close()
@@ -73,13 +89,17 @@ func Serve(l net.Listener, dir string) {
 	}
 }
 
-// begin makes the file anew.
+// remove removes the file.
+func (s *server) remove() error {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return os.Remove(s.file)
+}
+
+// begin makes a file, which takes the place of the one before.
 func (s *server) begin() (*os.File, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	if s.file != "" {
-		os.Remove(s.file)
-	}
 	s.made++
 	s.file = filepath.Join(s.dir, fmt.Sprintf("raw-%d", s.made))
 	return os.Create(s.file)
@@ -128,6 +148,9 @@ func (c *conn) serve() error {
 		}
 		if len(frame) < 10 {
 			return fmt.Errorf("a frame of %d bytes", len(frame))
+		}
+		if kmsg.Key(binary.BigEndian.Uint16(frame)) == kmsg.DeleteTopics {
+			return c.server.remove()
 		}
 		body := frame[10+binary.BigEndian.Uint16(frame[8:]):] // behind key, version, correlation id and client id
 		if key := kmsg.Key(binary.BigEndian.Uint16(frame)); key == kmsg.Produce {
