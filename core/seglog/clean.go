@@ -190,5 +190,6 @@ func (l *Log) newest() []compact.Newest {
 
 // Uncleanable reports an error of Clean that another attempt will meet again.
 func Uncleanable(err error) bool {
-	return !errors.Is(err, errMoved) && (errors.Is(err, compact.ErrUnreadable) || errors.Is(err, compact.ErrNoRoom))
+	return !errors.Is(err, errMoved) &&
+		(errors.Is(err, compact.ErrUnreadable) || errors.Is(err, compact.ErrNoRoom) || errors.Is(err, compact.ErrTooLarge))
 }

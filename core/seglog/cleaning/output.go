@@ -2,7 +2,6 @@ package cleaning
 
 import (
 	"bufio"
-	"errors"
 	"math"
 	"os"
 	"path/filepath"
@@ -10,6 +9,7 @@ import (
 
 	"trialog/core/kafka"
 	"trialog/core/record"
+	"trialog/core/seglog/compact"
 	"trialog/core/seglog/layout"
 )
 
@@ -82,7 +82,7 @@ func (o *output) openIndex(suffix string) (*indexFile, error) {
 func (o *output) note(h *record.Header, ahead int64, batch []byte) error {
 	pos, last := o.size+ahead, uint32(h.LastOffset()-o.base)
 	if pos+int64(len(batch)) > math.MaxInt32 {
-		return errors.New("the segment would have more bytes than one can have")
+		return compact.ErrTooLarge
 	}
 	if h.MaxTimestamp > o.largest.Timestamp {
 		o.largest = layout.TimeEntry{Timestamp: h.MaxTimestamp, Last: last}

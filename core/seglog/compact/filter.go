@@ -15,6 +15,9 @@ import (
 // ErrUnreadable: a batch of the log is damaged. Its log cannot be cleaned.
 var ErrUnreadable = errors.New("compact: unreadable batch")
 
+// ErrTooLarge: what a segment becomes is more than a segment can have, since batches with a delete horizon grow a little.
+var ErrTooLarge = errors.New("compact: a segment of more than 2 GiB")
+
 // ErrNoRoom: the map cannot take the keys of one batch.
 var ErrNoRoom = errors.New("compact: log.cleaner.dedupe.buffer.size is too small")
 
