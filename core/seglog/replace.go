@@ -43,6 +43,10 @@ type cleanedFrom struct {
 // replace puts what was cleaned in the place of old. Appends and flushes wait; readers that are at work finish with the old
 // files, new ones wait for the new list.
 func (l *Log) replace(old []cleanedFrom, r cleaning.Replacement, nowMs int64) error {
+	// The names of step 1, too: a lost .log.cleaned beside an .index.swap would have that taken for the old segment's.
+	if err := syncDir(l.dir, l.cfg.Rules); err != nil {
+		return l.fail(fmt.Errorf("seglog: replace segments of %s at %d: %w", l.cfg.Partition, r.Base, err))
+	}
 	l.appendMu.Lock()
 	defer l.appendMu.Unlock()
 	return l.exclusive(func() error {
@@ -90,10 +94,6 @@ func (l *Log) swap(old []cleanedFrom, r cleaning.Replacement, nowMs int64) (*seg
 		if err := l.deleteReplaced(old, nowMs); err != nil {
 			return nil, err
 		}
-	}
-	// The names of step 1, too: a lost .log.cleaned beside an .index.swap would have that taken for the old segment's.
-	if err := syncDir(l.dir, l.cfg.Rules); err != nil {
-		return nil, err
 	}
 	name := func(suffix string) string { return filepath.Join(l.dir, layout.FileName(r.Base, suffix)) }
 	for _, suffix := range r.Suffixes {
