@@ -35,7 +35,8 @@ const (
 	callsMax   = 600             // how far ahead a call is chosen
 	slowMax    = 200 * time.Millisecond
 	skewMax    = time.Hour
-	throttleTo = 20_000 // bytes/s, at most
+	throttleTo = 20_000  // bytes/s, at most
+	roomTo     = 200_000 // bytes, at most
 )
 
 // profile is a set of faults, and perhaps a clean stop and start before the first of them.
@@ -87,6 +88,9 @@ var kinds = []kind{
 	{"disk-slow", false, func(g *generator, s *Step) { g.disk(s, Slow); s.Amount = g.span(time.Millisecond, slowMax) }},
 	{"disk-stuck", false, func(g *generator, s *Step) { g.disk(s, Stuck) }},
 	{"disk-full", false, func(g *generator, s *Step) { g.disk(s, Full) }},
+	{"disk-room", false, func(g *generator, s *Step) { g.disk(s, Room); s.Number = g.rng.Between(0, roomTo) }},
+	{"disk-short", false, func(g *generator, s *Step) { g.disk(s, Short) }},
+	{"disk-eio-read", false, func(g *generator, s *Step) { g.disk(s, EIORead) }},
 	{"disk-eio", false, func(g *generator, s *Step) { g.disk(s, []string{EIOWrite, EIOSync}[g.rng.Intn(2)]) }},
 }
 
