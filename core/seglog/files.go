@@ -41,6 +41,7 @@ func listFiles(dir string) (listing, error) {
 		return listing{}, err
 	}
 	var l listing
+	var indexes []string
 	for _, e := range entries {
 		base, suffix, ok := layout.ParseFileName(e.Name())
 		switch {
@@ -54,11 +55,27 @@ func listFiles(dir string) (listing, error) {
 			l.logs = append(l.logs, base)
 		case ok && suffix == layout.SnapshotSuffix:
 			l.snapshots = append(l.snapshots, base)
+		case ok && (suffix == layout.IndexSuffix || suffix == layout.TimeIndexSuffix || suffix == layout.TxnIndexSuffix):
+			indexes = append(indexes, e.Name())
 		}
 	}
 	slices.Sort(l.logs)
 	slices.Sort(l.snapshots)
-	return l, nil
+	return l, l.removeOrphans(dir, indexes)
+}
+
+// removeOrphans removes indexes without a log: nobody would ever, and a segment that is made there must not inherit them.
+func (l *listing) removeOrphans(dir string, indexes []string) error {
+	for _, name := range indexes {
+		base, _, _ := layout.ParseFileName(name)
+		if _, ok := slices.BinarySearch(l.logs, base); ok {
+			continue
+		}
+		if err := os.Remove(filepath.Join(dir, name)); err != nil {
+			return err
+		}
+	}
+	return nil
 }
 
 // removeSnapshots removes the snapshots that belong to no segment, except the newest at or below end, and all above end.

@@ -243,7 +243,7 @@ func (sum *outcomes) open(t *testing.T, dir string, made, hurt tree, want map[ka
 	for _, f := range check(t, dir).Findings {
 		if f.Level == inspect.Damage {
 			require.True(t, leftAsItIs(f, h), "%s: after recovery: %s", h.what, f)
-			sum.listed["left by a recovery: "+filepath.Ext(f.Path)+" that "+map[bool]string{true: "has no .log", false: "does not fit its log"}[strings.HasPrefix(f.Reason, "there is no")]]++
+			sum.listed["left by a recovery: "+filepath.Ext(f.Path)+" that does not fit its log"]++
 		}
 	}
 }
@@ -265,11 +265,10 @@ func (sum *outcomes) compare(t *testing.T, was, got map[kafka.Offset][]byte, who
 	}
 }
 
-// leftAsItIs is what a recovery does not settle: files of segments that are gone, snapshots and transaction indexes that it
-// does not need, and the cleaner's checkpoint, which it cannot make.
+// leftAsItIs is what a recovery does not settle: snapshots that it does not need, the cleaner's checkpoint, which it cannot
+// make, and what changed places with something as sound.
 func leftAsItIs(f inspect.Finding, h *harm) bool {
-	return strings.HasPrefix(f.Reason, "there is no ") || slices.Contains(h.files, layout.CleanerFile) || len(h.files) > 1 ||
-		filepath.Ext(f.Path) == layout.SnapshotSuffix || filepath.Ext(f.Path) == layout.TxnIndexSuffix
+	return slices.Contains(h.files, layout.CleanerFile) || len(h.files) > 1 || filepath.Ext(f.Path) == layout.SnapshotSuffix
 }
 
 // memoryDir is where files cost no disk, if there is such a place: an fsync is none here.

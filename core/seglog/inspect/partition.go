@@ -98,6 +98,8 @@ func (p *partition) list() error {
 		name := e.Name()
 		base, suffix, ok := layout.ParseFileName(name)
 		switch {
+		case name == layout.FsyncFailedFile:
+			p.r.add(Recoverable, p.path(name), NoPos, "an fsync failed here; the next start reads everything")
 		case leftover(name) != "":
 			level := Recoverable
 			if strings.HasSuffix(name, layout.DeletedSuffix) {
