@@ -275,3 +275,79 @@ func TestRollJitter(t *testing.T) {
 	}
 	require.Equal(t, []kafka.Offset{0, 2}, l.SegmentBases())
 }
+
+// Many lives of one log, each ended by a kill, with truncations in between: whatever is left in the index files of an earlier
+// life never gets into those of a later one.
+func TestIndexOverManyLives(t *testing.T) {
+	for seed := range uint64(6) {
+		rng := rand.New(rand.NewPCG(seed, 7))
+		cfg := testConfig(large())
+		cfg.Settings.IndexIntervalBytes, cfg.Settings.SegmentBytes = 300, 200_000
+		dir := newDir(t)
+		l := open(t, dir, cfg, Start{})
+		point := kafka.Offset(0)
+		for life := range 12 {
+			for range 1 + rng.IntN(3) {
+				for range rng.IntN(200) {
+					_, err := l.Append(batch(1+rng.IntN(3), rng.IntN(400), 1000+int64(rng.IntN(1<<20))), kafka.LeaderEpoch(life), now(1))
+					require.NoError(t, err)
+				}
+				switch rng.IntN(3) {
+				case 0:
+					require.NoError(t, l.Flush(l.EndOffset()))
+					point = l.FlushedTo()
+				case 1:
+					require.NoError(t, l.Truncate(rng.Int64N(l.EndOffset()+1)))
+					point = min(point, l.FlushedTo())
+				}
+			}
+			l.abandon()
+			l = open(t, dir, cfg, Start{RecoveryPoint: point})
+			point = l.FlushedTo()
+		}
+		want := contents(t, l)
+		require.NoError(t, l.Close())
+		all := open(t, copyDir(t, dir), cfg, Start{})
+		require.Equal(t, want, contents(t, all))
+		require.NoError(t, all.Close())
+		for _, name := range files(t, all.dir) {
+			if ext := filepath.Ext(name); ext == layout.IndexSuffix || ext == layout.TimeIndexSuffix {
+				require.Equal(t, readFile(t, all.dir, name), readFile(t, dir, name), "seed %d: %s", seed, name)
+			}
+		}
+	}
+}
+
+// A time index that was cut short between two entries looks like a good one, of a segment that is older than it is: before
+// retention deletes a segment it looks at what comes behind the last entry.
+func TestShortTimeIndexDeletesNothing(t *testing.T) {
+	dir := newDir(t)
+	l := open(t, dir, testConfig(small()), Start{})
+	fill(t, l, 25)
+	require.NoError(t, l.Close())
+	name := layout.FileName(0, layout.TimeIndexSuffix)
+	b := readFile(t, dir, name)
+	writeFile(t, b[:2*layout.TimeEntrySize], dir, name)
+	for _, rule := range []string{"", "index-sanity-check"} {
+		cfg := testConfig(small())
+		cfg.Settings.RetentionMs = 100
+		if rule != "" {
+			cfg.Rules = off(t, rule)
+		}
+		l := open(t, copyDir(t, dir), cfg, Start{Clean: true, HighWatermark: 50})
+		largest := int64(1000 + 5*12 + 1) // of the first segment
+		for nowMs, want := range map[int64]int{largest + 100: 0, largest + 101: 1} {
+			fork := copyDir(t, l.dir)
+			l := open(t, fork, cfg, Start{Clean: true, HighWatermark: 50})
+			n, err := l.Retain(nowMs)
+			require.NoError(t, err)
+			if rule == "" {
+				require.Equal(t, want, n, "at %d", nowMs)
+			} else {
+				require.Equal(t, 1, n)
+			}
+			l.abandon()
+		}
+		l.abandon()
+	}
+}

@@ -221,7 +221,9 @@ func (r *recovery) scanSegment(w *window, s *segment, pos int64) (int64, error) 
 	s.clean.Store(false)
 	s.seal.Store(&seal{})
 	if pos == 0 {
-		s.resetIndex()
+		if err := s.resetIndex(); err != nil {
+			return 0, err
+		}
 	}
 	if err := txnindex.Cut(s.path(layout.TxnIndexSuffix), r.next); err != nil { // it is made again from the markers
 		return pos, err

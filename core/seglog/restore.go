@@ -90,8 +90,7 @@ func (s *segment) resumeIndex() error {
 	s.index.Forget()
 	s.index = x
 	if !ok {
-		s.resetIndex()
-		return nil
+		return s.resetIndex()
 	}
 	s.largest.Store(time.Timestamp)
 	s.largestAt = s.base + int64(time.Last)
@@ -102,8 +101,8 @@ func (s *segment) resumeIndex() error {
 		w := takeWindow(f)
 		defer w.put()
 		h, err := s.headerAt(w, int64(offset.Pos), s.size())
-		if err != nil || h.LastOffset()-s.base != int64(offset.Last) {
-			s.resetIndex()
+		if w.err == nil && (err != nil || h.LastOffset()-s.base != int64(offset.Last)) {
+			return s.resetIndex()
 		}
 		return w.err
 	})
@@ -156,8 +155,7 @@ func (s *segment) lastIndexed() (int64, error) {
 		return 0, err
 	}
 	if !knownOffset || !knownTime {
-		s.resetIndex()
-		return 0, nil
+		return 0, s.resetIndex()
 	}
 	s.largest.Store(time.Timestamp)
 	s.largestAt = s.base + int64(time.Last)
@@ -238,14 +236,15 @@ func (r *recovery) loadProducers(end kafka.Offset) error {
 // headers calls fn for the batches of [from, end) in segments that are not scanned.
 func (r *recovery) headers(from, end kafka.Offset, fn func(*record.Header)) error {
 	for i := find(r.segs, from); from < end && i < len(r.segs) && r.segs[i].base < end; i++ {
-		if err := r.segs[i].headers(from, end, fn); err != nil {
+		s := r.segs[i]
+		if err := s.withIndex(func() error { return s.headers(from, end, fn) }); err != nil {
 			return err
 		}
 	}
 	return nil
 }
 
-// headers calls fn for the batches of [from, end), as far as there are whole ones.
+// headers calls fn for the batches of [from, end), as far as there are whole ones. Errors are of reading, and of lookups.
 func (s *segment) headers(from, end kafka.Offset, fn func(*record.Header)) error {
 	f, err := s.acquire()
 	if err != nil {
@@ -254,11 +253,11 @@ func (s *segment) headers(from, end kafka.Offset, fn func(*record.Header)) error
 	defer s.release()
 	w := takeWindow(f)
 	defer w.put()
-	size, pos := s.size(), int64(0)
-	err = s.withIndex(func() (err error) {
-		pos, err = s.locate(w, from, 0, size)
+	size := s.size()
+	pos, err := s.locate(w, from, 0, size)
+	if err != nil && !errors.Is(err, ErrCorrupt) {
 		return err
-	})
+	}
 	for err == nil && pos < size {
 		var h record.Header
 		if h, err = s.headerAt(w, pos, size); err == nil {

@@ -7,6 +7,8 @@ import (
 	"os"
 
 	"trialog/core/kafka"
+	"trialog/core/record"
+	"trialog/core/seglog/index"
 	"trialog/core/seglog/layout"
 )
 
@@ -26,7 +28,7 @@ func (l *Log) Retain(nowMs int64) (int, error) {
 		if set.RetentionMs < 0 {
 			return false
 		}
-		ts, err := lookAgain(l, s.largestTimestamp) // a segment that cannot be read is kept
+		ts, err := lookAgain(l, func() (int64, error) { return s.youngest(nowMs - set.RetentionMs) }) // one that cannot be read is kept
 		return err == nil && ts >= 0 && nowMs-ts > set.RetentionMs
 	}
 	if active := l.active(); active.size() > 0 && l.retainable(active) && set.RetentionMs >= 0 && expired(active, 0) {
@@ -43,6 +45,28 @@ func nothing(*segment, int64) bool { return false }
 // retainable reports that retention may delete the segment as far as the HW is concerned (KAFKA-5634).
 func (l *Log) retainable(s *segment) bool {
 	return s.next() <= l.HighWatermark() || !l.cfg.Rules.RetainBelowHW
+}
+
+// youngest is the largest timestamp of the segment. Before it says that this is below the given one, so that the segment may
+// go, it looks whether the time index has its last entry: one that was cut short looks like a good one.
+func (s *segment) youngest(below int64) (int64, error) {
+	ts, err := s.largestTimestamp()
+	if err != nil || ts < 0 || ts >= below || s.confirmed.Load() || !s.env.rules.IndexSanityCheck {
+		return ts, err
+	}
+	w := takeWindow(nil)
+	e, _, err := s.index.Time(ts, &w.scratch)
+	w.put()
+	if err != nil {
+		return ts, s.lookupError(err)
+	}
+	younger := kafka.NoTimestamp
+	err = s.headers(s.base+int64(e.Last), s.next(), func(h *record.Header) { younger = max(younger, h.MaxTimestamp) })
+	if err == nil && younger > ts {
+		return ts, s.lookupError(fmt.Errorf("%w: %s: its last entry is %+v, but there is a batch of %d ms", index.ErrDamaged, s.path(layout.TimeIndexSuffix), e, younger))
+	}
+	s.confirmed.Store(err == nil)
+	return ts, err
 }
 
 // rollIdle seals the active segment, if it is still that one, and waits until it is on disk.

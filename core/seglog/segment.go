@@ -35,7 +35,8 @@ type segment struct {
 	index   *index.Index
 	repairs atomic.Uint32 // how often the index was made anew
 
-	largest atomic.Int64 // largest timestamp (ms) so far, or -1; largestUnknown before anybody asked
+	largest   atomic.Int64 // largest timestamp (ms) so far, or -1; largestUnknown before anybody asked
+	confirmed atomic.Bool  // no batch of the sealed segment has a larger one than its time index says
 
 	// pinned: the file stays open. It holds bytes that were not fsynced.
 	pinned atomic.Bool
@@ -97,7 +98,10 @@ func createSegment(env *environment, dir string, base kafka.Offset) (*segment, e
 	s := newSegment(env, dir, base, base, 0)
 	s.file = env.files.Adopt(dir, base, layout.LogSuffix, f)
 	s.pinned.Store(true)
-	s.resetIndex()
+	if err := s.resetIndex(); err != nil {
+		s.forget()
+		return nil, err
+	}
 	return s, nil
 }
 
@@ -106,10 +110,10 @@ func (s *segment) place() index.Place {
 }
 
 // resetIndex makes the index one of nothing, to take notes from the start of the segment.
-func (s *segment) resetIndex() {
-	s.index.Blank()
+func (s *segment) resetIndex() error {
 	s.largest.Store(kafka.NoTimestamp)
 	s.firstTs, s.sinceIndex = largestUnknown, 0
+	return s.index.Discard()
 }
 
 func (s *segment) publish(next kafka.Offset, size int64) {

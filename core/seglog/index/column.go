@@ -1,6 +1,8 @@
 package index
 
 import (
+	"errors"
+	"io/fs"
 	"os"
 	"slices"
 	"sort"
@@ -288,6 +290,9 @@ func (c *column[T]) cut(keep func(T) bool) error {
 		short := &tail[T]{rows: slices.Clone(rows[:n])}
 		short.n.Store(int64(n))
 		c.change(func(st *state[T]) { st.tail = short })
+		if st.stale {
+			return c.shorten(st.written)
+		}
 		return nil
 	}
 	count := 0
@@ -300,22 +305,44 @@ func (c *column[T]) cut(keep func(T) bool) error {
 		n := sort.Search(len(b)/c.kind.size, func(i int) bool { return !keep(c.kind.decode(b[i*c.kind.size:])) })
 		count, final = (i-1)*Every+n, c.kind.decode(b[(n-1)*c.kind.size:])
 	}
-	file, err := st.file.Acquire()
-	if err != nil {
-		return err
-	}
-	defer st.file.Release()
-	// Durable: what is written from here on must never be found mixed with what was there.
-	if err := file.Truncate(int64(count * c.kind.size)); err != nil {
-		return err
-	}
-	if err := file.Sync(); err != nil {
+	if err := c.shorten(count); err != nil {
 		return err
 	}
 	samples := (count + Every - 1) / Every
 	c.change(func(st *state[T]) {
 		st.written, st.final, st.tail, st.sample = count, final, nil, slices.Clone(st.sample[:samples])
 	})
+	return nil
+}
+
+// shorten cuts the file behind so many entries, if there is one. It is durable: what is written from here on must never be
+// found mixed with what was there.
+func (c *column[T]) shorten(entries int) error {
+	st := c.state.Load()
+	file, err := st.file.Acquire()
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil
+	}
+	if err != nil {
+		return err
+	}
+	defer st.file.Release()
+	size := int64(entries * c.kind.size)
+	if info, err := file.Stat(); err != nil || info.Size() <= size {
+		return err
+	}
+	if err := file.Truncate(size); err != nil {
+		return err
+	}
+	return file.Sync()
+}
+
+func (c *column[T]) discard() error {
+	c.blank()
+	if err := c.shorten(0); err != nil {
+		return err
+	}
+	c.change(func(st *state[T]) { st.stale = false })
 	return nil
 }
 

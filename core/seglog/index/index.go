@@ -67,8 +67,11 @@ func Open(owner Owner, at Place) *Index {
 	return x
 }
 
-// Empty is one without entries, whatever the files hold; they are written when there is something to write.
-func Empty(owner Owner, at Place) *Index { return empty(owner, at, "") }
+// Empty is one without entries; what the files hold is discarded.
+func Empty(owner Owner, at Place) (*Index, error) {
+	x := empty(owner, at, "")
+	return x, x.Discard()
+}
 
 func empty(owner Owner, at Place, suffix string) *Index {
 	x := &Index{}
@@ -168,6 +171,15 @@ func (x *Index) Rebuild(owner Owner, at Place, fill func(*Index) error) error {
 		return err
 	}
 	return x.times.replace(&fresh.times)
+}
+
+// Discard makes it an index without entries: durably, since entries that come back after a power cut would be taken for
+// those of other batches at the same offsets.
+func (x *Index) Discard() error {
+	if err := x.offsets.discard(); err != nil {
+		return err
+	}
+	return x.times.discard()
 }
 
 // Blank has the index know nothing, so that lookups find the start of the segment: correct and slow. It is what is left

@@ -88,8 +88,7 @@ type reading[T comparable] struct {
 	sample   []T
 }
 
-// resumeWhile takes over the entries at the start of the file that are good, and for which want is true. The rest of the file
-// goes with the next write.
+// resumeWhile takes over the entries at the start of the file that are good, and for which want is true. The rest goes.
 func (c *column[T]) resumeWhile(want func(T) bool) (last T, ok bool, err error) {
 	st := c.state.Load()
 	file, err := st.file.Acquire()
@@ -106,8 +105,8 @@ func (c *column[T]) resumeWhile(want func(T) bool) (last T, ok bool, err error) 
 	if err := r.file(file, info.Size()/int64(c.kind.size)*int64(c.kind.size)); err != nil && !isDamage(err) {
 		return last, false, err
 	}
-	c.state.Store(&state[T]{file: st.file, written: r.n, sampled: true, stale: true, sample: r.sample, final: r.last})
-	return r.last, r.n > 0, nil
+	c.state.Store(&state[T]{file: st.file, written: r.n, sampled: true, sample: r.sample, final: r.last})
+	return r.last, r.n > 0, c.shorten(r.n)
 }
 
 // file takes the first size bytes of a file, until one of its entries cannot be right, or is not wanted.
