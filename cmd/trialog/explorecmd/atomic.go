@@ -30,7 +30,7 @@ Mutants of kip320, each with one guard weakened, are variants too:
 		RunE: func(c *cobra.Command, _ []string) error {
 			flags, err := replication.FlagsOf(variant)
 			if err != nil {
-				return fmt.Errorf("--variant: %w", err)
+				return fmt.Errorf("explore: --%w", err)
 			}
 			cfg.Flags = flags
 			for _, name := range f.invariants {
@@ -38,7 +38,7 @@ Mutants of kip320, each with one guard weakened, are variants too:
 			}
 			w, err := replication.New(cfg)
 			if err != nil {
-				return err
+				return fmt.Errorf("explore: --%w", err)
 			}
 			s := subject[replication.State]{world: w, invariants: w.Invariants(), sometimes: w.Sometimes()}
 			if cfg.History {

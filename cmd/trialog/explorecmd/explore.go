@@ -70,9 +70,9 @@ Exit codes: 0 exhausted, nothing violated; 1 violated; 2 not exhausted; 3 usage,
   trialog explore replication-atomic --variant kip101 --replicas 2 --log 3 --records 3 --epochs 2 --leaderless --invariant acked`,
 		RunE: func(_ *cobra.Command, args []string) error {
 			if len(args) == 0 {
-				return fmt.Errorf("no world: want one of replication-atomic")
+				return fmt.Errorf("explore: no world: want one of replication-atomic")
 			}
-			return fmt.Errorf("world %q: want one of replication-atomic", args[0])
+			return fmt.Errorf("explore: world %q: want one of replication-atomic", args[0])
 		},
 	}
 	c.AddCommand(atomicCommand())
@@ -91,6 +91,9 @@ type subject[S any] struct {
 func (s *subject[S]) run(c *cobra.Command, f *flags) error {
 	if err := s.choose(f.invariants); err != nil {
 		return err
+	}
+	if f.depth < 0 || f.walks < 0 {
+		return fmt.Errorf("explore: --depth %d, --walks %d: neither may be negative", f.depth, f.walks)
 	}
 	ctx, stop := signal.NotifyContext(c.Context(), os.Interrupt, syscall.SIGTERM)
 	defer stop()
@@ -122,7 +125,7 @@ func (s *subject[S]) choose(names []string) error {
 			}
 		}
 		if !found {
-			return fmt.Errorf("invariant %q: want one of %s", name, strings.Join(known, ", "))
+			return fmt.Errorf("explore: --invariant %q: want one of %s", name, strings.Join(known, ", "))
 		}
 	}
 	s.invariants = chosen
@@ -132,10 +135,10 @@ func (s *subject[S]) choose(names []string) error {
 func (s *subject[S]) search(ctx context.Context, out io.Writer, f *flags) error {
 	mode, err := explore.ParseMode(f.mode)
 	if err != nil {
-		return fmt.Errorf("--mode: %w", err)
+		return fmt.Errorf("explore: --%w", err)
 	}
 	if f.workers < 1 {
-		return fmt.Errorf("--workers %d: want at least 1", f.workers)
+		return fmt.Errorf("explore: --workers %d: want at least 1", f.workers)
 	}
 	o := explore.Options[S]{
 		Invariants: s.invariants, Sometimes: s.sometimes, NoSymmetry: f.noSymmetry, Mode: mode, Workers: f.workers,
