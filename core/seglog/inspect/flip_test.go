@@ -93,3 +93,42 @@ func kind(name string) string {
 	}
 	return filepath.Base(name)
 }
+
+// In a directory that was not stopped cleanly, the recovery point says which of it is damage: what lies below. What lies
+// beyond, the next start settles.
+func TestTheRecoveryPointDecides(t *testing.T) {
+	dir := makeDir(t, 24)
+	files := readTree(t, dir)
+	require.NoError(t, os.Remove(filepath.Join(dir, layout.CleanMarker)))
+	logs := files.names(layout.LogSuffix)
+	logs = slices.DeleteFunc(logs, func(name string) bool { return filepath.Dir(name) != plain.String() })
+	middle, _, _ := layout.ParseFileName(filepath.Base(logs[len(logs)/2]))
+	require.NoError(t, os.WriteFile(filepath.Join(dir, layout.RecoveryPointFile),
+		layout.AppendCheckpoints(nil, []layout.Checkpoint{{Partition: plain, Offset: middle}}), 0o644))
+	where := filepath.Join(dir, plain.String())
+	require.Empty(t, check(t, where).Findings)
+	below, beyond := 0, 0
+	for _, name := range files.names(binary...) {
+		base, suffix, _ := layout.ParseFileName(filepath.Base(name))
+		if filepath.Dir(name) != plain.String() || suffix == layout.SnapshotSuffix && base == middle {
+			continue
+		}
+		data := slices.Clone(files[name])
+		for bit := 0; bit < 8*len(data); bit += 131 {
+			data[bit/8] ^= 1 << (bit % 8)
+			require.NoError(t, os.WriteFile(filepath.Join(dir, name), data, 0o644))
+			r := check(t, where)
+			require.NotEmpty(t, r.Findings, "%s: bit %d of byte %d", name, bit%8, bit/8)
+			if base < middle {
+				below++
+				require.NotZero(t, r.Count(inspect.Damage), "%s: %v", name, r.Findings)
+			} else {
+				beyond++
+				require.Zero(t, r.Count(inspect.Damage), "%s: %v", name, r.Findings)
+			}
+			data[bit/8] ^= 1 << (bit % 8)
+		}
+		require.NoError(t, os.WriteFile(filepath.Join(dir, name), files[name], 0o644))
+	}
+	t.Logf("%d flips below, %d beyond", below, beyond)
+}
