@@ -244,6 +244,9 @@ func (c *column[T]) floor(key int64, sc *Scratch) (e T, found bool, err error) {
 	if rows := st.tail.load(); len(rows) > 0 && c.kind.key(rows[0]) <= key {
 		return rows[after(rows)-1], true, nil
 	}
+	if st.written > 0 && c.kind.key(st.final) <= key {
+		return st.final, true, nil // where most readers are
+	}
 	i := after(st.sample)
 	if i == 0 {
 		return e, false, nil
