@@ -60,6 +60,7 @@ type FS struct {
 	hung                             []func()
 	limit                            int64 // of pages; see Room
 	full, short                      bool
+	far                              bool // see reached
 	failReads, failWrites, failSyncs bool
 }
 

@@ -54,13 +54,22 @@ func (fs *FS) fits(pages int64) bool {
 	return !fs.full && (fs.pages+pages)*PageSize <= fs.opt.Capacity && (fs.limit == noLimit || fs.pages+pages <= fs.limit)
 }
 
-// calmPages is the room of a calm disk: more than the writes of one turn of a guest can take.
-const calmPages = 32 << 20 / PageSize
+// The writes of one turn of a guest are at most calmBytes, each of which counts for calmEach at least and so may lie in
+// two pages. A calm disk has that room, and no file or position lies so far that its end could be reached.
+const (
+	calmBytes = 256 << 10
+	calmEach  = 48
+	calmPages = 2*calmBytes/calmEach + calmBytes/PageSize
+	calmEnd   = FileSizeMax / 2
+)
 
 // Calm tells whether writes are taken whole and at once, and will be for the next 256 KiB in pieces of any length.
 func (fs *FS) Calm() bool {
-	return fs.slow == 0 && !fs.stuck && !fs.short && !fs.failWrites && fs.limit == noLimit && fs.fits(calmPages)
+	return fs.slow == 0 && !fs.stuck && !fs.short && !fs.failWrites && !fs.far && fs.limit == noLimit && fs.fits(calmPages)
 }
+
+// reached notes how far a file or the position in one lies. There is no way back: such disks are rare.
+func (fs *FS) reached(off int64) { fs.far = fs.far || off > calmEnd }
 
 // FailReads makes every read of a file fail with EIO, as if nothing of it were in the page cache.
 func (fs *FS) FailReads(on bool) { fs.toggle(&fs.failReads, "disk: reads fail", on) }

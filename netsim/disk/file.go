@@ -166,6 +166,7 @@ func (f *file) Seek(p *kernel.Proc, off int64, whence int) (int64, kernel.Errno)
 		return 0, kernel.EINVAL
 	}
 	f.pos = off
+	f.fs.reached(off)
 	return off, kernel.OK
 }
 

@@ -122,7 +122,7 @@ func (fs *FS) writeAt(n *inode, src []byte, off int64) (int, kernel.Errno) {
 	fs.changes++
 	n.modTime = fs.k.Now()
 	if end := off + int64(done); end > n.size {
-		n.setSize(end)
+		fs.setSize(n, end)
 	}
 	return done, kernel.OK
 }
@@ -160,7 +160,8 @@ func (n *inode) markDirty(i int) {
 }
 
 // setSize records a new size as a change that is not durable.
-func (n *inode) setSize(size int64) {
+func (fs *FS) setSize(n *inode, size int64) {
+	fs.reached(size)
 	low := min(n.stable, size)
 	if len(n.sizings) > 0 {
 		low = min(low, n.sizings[len(n.sizings)-1].low)
@@ -193,7 +194,7 @@ func (fs *FS) resize(n *inode, size int64) {
 			clear(fs.own(n, keep-1).b[in:])
 		}
 	}
-	n.setSize(size)
+	fs.setSize(n, size)
 }
 
 // release gives back the space of a file that has neither a name nor a descriptor. Its pages stay, since a power cut

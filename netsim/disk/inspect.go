@@ -107,7 +107,7 @@ func (fs *FS) MkdirAll(dir string) error {
 // copied. The fork draws its randomness under its own host name.
 func (fs *FS) Clone(host string) *FS {
 	out := New(fs.k, host, fs.opt)
-	out.lastInode, out.lastName, out.lastSync = fs.lastInode, fs.lastName, fs.lastSync
+	out.lastInode, out.lastName, out.lastSync, out.far = fs.lastInode, fs.lastName, fs.lastSync, fs.far
 	done := make(map[*inode]*inode)
 	out.root = cloneInode(done, fs.root)
 	for _, op := range fs.pending {

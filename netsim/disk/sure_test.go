@@ -64,13 +64,36 @@ func TestSureWritesMeetNoFault(t *testing.T) {
 }
 
 func TestCalmNeedsRoom(t *testing.T) {
-	b := newBench(t, 1, Options{Capacity: 40 << 20})
+	b := newBench(t, 1, Options{Capacity: (calmPages + 1) * PageSize})
 	b.run(func(p *kernel.Proc) {
 		fd := b.open(p, "/a", create)
+		b.write(p, fd, make([]byte, PageSize))
 		require.True(t, b.fs.Calm())
-		b.write(p, fd, make([]byte, 9<<20))
+		for i := range int64(calmBytes / calmEach) {
+			require.Equal(t, kernel.OK, p.WriteSure(fd, []byte("xy"), (2*i+2)*PageSize-1), "write %d of the turn", i)
+		}
 		require.False(t, b.fs.Calm(), "less than calmPages are left")
 	})
+}
+
+// A sure write never ends with EFBIG: the guest has long been told that it was made.
+func TestNothingIsCalmNearTheEndOfAFile(t *testing.T) {
+	for name, reach := range map[string]func(p *kernel.Proc, fd int){
+		"position": func(p *kernel.Proc, fd int) { _, _ = p.Seek(fd, FileSizeMax-1, 0) },
+		"size":     func(p *kernel.Proc, fd int) { _ = p.Truncate(fd, FileSizeMax) },
+		"write":    func(p *kernel.Proc, fd int) { _, _ = p.Pwrite(fd, []byte("x"), FileSizeMax-1) },
+	} {
+		t.Run(name, func(t *testing.T) {
+			b := newBench(t, 1, Options{})
+			b.run(func(p *kernel.Proc) {
+				fd := b.open(p, "/a", create)
+				require.True(t, b.fs.Calm())
+				reach(p, fd)
+				require.False(t, b.fs.Calm())
+				require.False(t, b.fs.Clone("c").Calm())
+			})
+		})
+	}
 }
 
 func TestWhichFilesAreSure(t *testing.T) {

@@ -172,7 +172,7 @@ func (g *guest) events(watches, limit int) int {
 		for ; i < watches && &g.watched[g.owners[i]>>2] == w; i++ {
 			m := kernel.Mode(g.owners[i] & 3)
 			if ready, _ := g.subs[i].Ready(); !ready {
-				if m == kernel.Readable {
+				if m == kernel.Readable && g.Flags[w.fd]&unix.O_ACCMODE != unix.O_WRONLY {
 					set(&g.Dry, w.fd) // and armed: an event will say when there is something
 				}
 				continue

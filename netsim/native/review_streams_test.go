@@ -22,6 +22,7 @@ too late true
 still true <nil>
 late 4 <nil>
 closed meanwhile true
+wrong end true
 done
 `, play(t, seed, "review", "a: pipes").Text("a", "stdout"))
 	}

@@ -56,6 +56,8 @@ func pipes([]string) {
 	}()
 	_, err = r.Read(text)
 	fmt.Println("closed meanwhile", errors.Is(err, os.ErrClosed))
+	_, err = w.Read(text)
+	fmt.Println("wrong end", errors.Is(err, syscall.EBADF))
 	w.Close()
 }
 
