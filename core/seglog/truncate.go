@@ -13,7 +13,8 @@ import (
 
 // Truncate cuts everything at and above to: a follower's affair. The visible end drops before the file is cut
 // (redpanda a1097d435d), and slices that reach into what is cut fail with ErrTruncated. The end offset becomes to, or the
-// base offset of the batch that holds it. Below the start offset nothing can be kept: that is TruncateFully(to).
+// base offset of the batch that holds it, or, if to lies in a gap that compaction left, where the batch before it ends: what
+// a restart would find, too. Below the start offset nothing can be kept: that is TruncateFully(to).
 func (l *Log) Truncate(to kafka.Offset) error {
 	if to < 0 {
 		panic(fmt.Sprintf("seglog: truncate %s to %d", l.cfg.Partition, to))
@@ -51,7 +52,7 @@ func (l *Log) truncate(to kafka.Offset) error {
 		return err
 	}
 	if next < l.StartOffset() {
-		return l.truncateFully(l.StartOffset()) // the batch that holds the start goes, and nothing is left
+		return l.truncateFully(l.StartOffset()) // the batch that holds the start goes, or it lay in a gap: nothing is left
 	}
 	if err := l.lowerRecoveryPoint(next); err != nil {
 		return err
@@ -123,11 +124,30 @@ func (s *segment) endBefore(to kafka.Offset) (kafka.Offset, int64, error) {
 	w := takeWindow(f)
 	defer w.put()
 	pos, err := s.locate(w, to, 0, size)
-	if err != nil || pos == size {
+	if err != nil {
 		return to, size, err
 	}
-	h, err := s.headerAt(w, pos, size)
-	return min(h.BaseOffset, to), pos, err
+	if pos < size {
+		if h, err := s.headerAt(w, pos, size); err != nil || h.BaseOffset <= to {
+			return h.BaseOffset, pos, err
+		}
+	}
+	next, err = s.endAt(w, pos)
+	return next, pos, err
+}
+
+// endAt is the offset after the last batch that ends at or before pos, the base of the segment if there is none. It reads
+// all headers up to there, which only a gap asks for.
+func (s *segment) endAt(w *window, pos int64) (kafka.Offset, error) {
+	next := s.base
+	for at := int64(0); at < pos; {
+		h, err := s.headerAt(w, at, pos)
+		if err != nil {
+			return next, err
+		}
+		next, at = h.NextOffset(), at+int64(h.Size())
+	}
+	return next, nil
 }
 
 // cutTo makes the segment end at next, pos and active again: first for readers, then on disk.

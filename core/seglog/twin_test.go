@@ -2,6 +2,7 @@ package seglog
 
 import (
 	"fmt"
+	"math"
 	"os"
 	"path/filepath"
 	"testing"
@@ -33,7 +34,7 @@ func (m *twinMachine) reopen(t *rapid.T, clean bool, start Start) {
 
 // known is what checkpoints would say of the log now.
 func (m *twinMachine) known() Start {
-	return Start{RecoveryPoint: m.l.FlushedTo(), LogStart: m.l.StartOffset(), HighWatermark: m.l.HighWatermark()}
+	return Start{RecoveryPoint: m.l.FlushedTo(), LogStart: m.l.StartOffset(), HighWatermark: m.l.HighWatermark(), CleanedTo: m.l.CleanedTo()}
 }
 
 func (m *twinMachine) observe(t *rapid.T) twin.Outcome {
@@ -63,7 +64,44 @@ func (m *twinMachine) batch(t *rapid.T) []byte {
 		}
 	}
 	m.time = max(0, m.time+rapid.Int64Range(-3, 10).Draw(t, "ms"))
-	return batchOf(rapid.IntRange(1, 4).Draw(t, "n"), rapid.IntRange(0, 60).Draw(t, "size"), 1000+m.time, pid, epoch, seq)
+	n, size := rapid.IntRange(1, 4).Draw(t, "n"), rapid.IntRange(0, 60).Draw(t, "size")
+	if !m.cfg.Settings.CleanupCompact {
+		return batchOf(n, size, 1000+m.time, pid, epoch, seq)
+	}
+	var b record.Builder
+	b.Reset(nil)
+	if pid >= 0 {
+		b.SetProducer(pid, epoch, seq)
+	}
+	for i := range n {
+		value := make([]byte, size)
+		if rapid.IntRange(0, 5).Draw(t, "tombstone") == 0 {
+			value = nil
+		}
+		b.Append(1000+m.time+int64(i), []byte{byte('a' + rapid.IntRange(0, 8).Draw(t, "key"))}, value)
+	}
+	return b.Finish()
+}
+
+// compact runs one pass; a second one at once finds nothing to do.
+func (m *twinMachine) compact(t *rapid.T) {
+	if !m.cfg.Settings.CleanupCompact {
+		return
+	}
+	at := 1000 + m.time + rapid.Int64Range(0, 40).Draw(t, "later")
+	d, _, err := m.l.Clean(worker(), at)
+	require.NoError(t, err)
+	o := m.observe(t)
+	if d.Dirty == 0 {
+		require.NoError(t, m.w.Check(o))
+		return
+	}
+	require.LessOrEqual(t, d.Bound, m.w.Bound())
+	require.NoError(t, m.w.CheckCompacted(twin.Compaction{FirstDirty: d.First, Bound: d.Bound, NowMs: at}, o))
+	m.w.Adopt(o)
+	d, _, err = m.l.Clean(worker(), at)
+	require.NoError(t, err)
+	require.Zero(t, d.Dirty, "%v (L10)", d)
 }
 
 func (m *twinMachine) append(t *rapid.T) {
@@ -95,7 +133,11 @@ func (m *twinMachine) retry(t *rapid.T) {
 func (m *twinMachine) follow(t *rapid.T) {
 	b := m.batch(t)
 	epoch := m.epoch + rapid.Int32Range(-1, 1).Draw(t, "epoch")
-	at(b, m.w.EndOffset()+rapid.SampledFrom([]int64{0, 0, 0, 0, -1}).Draw(t, "offset"), max(epoch, 0))
+	gaps := []int64{0, 0, 0, 0, -1}
+	if m.cfg.Settings.CleanupCompact {
+		gaps = append(gaps, 3) // the leader's log was compacted
+	}
+	at(b, m.w.EndOffset()+rapid.SampledFrom(gaps).Draw(t, "offset"), max(epoch, 0))
 	if h, _ := record.ParseHeader(b); h.BaseOffset < 0 || !m.fits(&h) {
 		return
 	}
@@ -236,7 +278,8 @@ func (m *twinMachine) damage(t *rapid.T) {
 			continue
 		}
 		for i := range h.Size() {
-			if i < 12 || i >= 16 {
+			moved := i < 8 && m.cfg.Settings.CleanupCompact // into a gap that compaction may have left: nobody can tell
+			if !moved && (i < 12 || i >= 16) {
 				flips = append(flips, it.Position()-h.Size()+i)
 			}
 		}
@@ -297,6 +340,8 @@ func TestAgainstTwin(t *testing.T) {
 		m.cfg.Settings.SegmentBytes = 500
 		m.cfg.Settings.SegmentMs = rapid.SampledFrom([]int64{1 << 60, 40}).Draw(t, "segment.ms")
 		m.cfg.Settings.IndexIntervalBytes = rapid.SampledFrom([]int32{200, 0}).Draw(t, "index.interval.bytes")
+		m.cfg.Settings.CleanupCompact, m.cfg.Settings.DeleteRetentionMs = rapid.Bool().Draw(t, "compact"), 20
+		m.cfg.Settings.MaxCompactionLagMs = math.MaxInt64
 		m.w = twin.New(m.cfg.Settings)
 		m.reopen(t, false, Start{})
 		defer func() {
@@ -317,6 +362,7 @@ func TestAgainstTwin(t *testing.T) {
 			"delete records": m.deleteRecords,
 			"retain":         m.retain,
 			"expire":         m.expire,
+			"compact":        m.compact,
 			"restart":        m.restart,
 			"crash":          m.crash,
 			"read":           m.read,

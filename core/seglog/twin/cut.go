@@ -17,18 +17,20 @@ func (l *Log) Truncate(to kafka.Offset) {
 		l.cutEpochs(to)
 		return
 	}
-	end := to
-	if i := slices.IndexFunc(l.batches, func(b Batch) bool { return b.Next > to }); i >= 0 {
-		end = min(to, l.batches[i].Base)
-		if end < l.start { // the batch that holds the start goes, and nothing is left
-			l.TruncateFully(l.start)
-			return
-		}
-		l.batches = l.batches[:i]
+	segments := l.segments
+	for len(segments) > 1 && segments[len(segments)-1] > to {
+		segments = segments[:len(segments)-1]
 	}
-	for len(l.segments) > 1 && l.segments[len(l.segments)-1] > to {
-		l.segments = l.segments[:len(l.segments)-1]
+	end, kept := segments[len(segments)-1], 0 // where the batch before it ends, in its segment
+	for kept < len(l.batches) && l.batches[kept].Next <= to {
+		end = max(end, l.batches[kept].Next)
+		kept++
 	}
+	if end < l.start { // the batch that holds the start goes, or it lay in a gap: nothing is left
+		l.TruncateFully(l.start)
+		return
+	}
+	l.batches, l.segments = l.batches[:kept], segments
 	l.cutTo(end)
 }
 
