@@ -444,6 +444,19 @@ func TestCleanerCheckpoint(t *testing.T) {
 	require.NoError(t, err)
 	require.Equal(t, kafka.Offset(6), l.CleanedTo())
 	d.abandon()
+
+	// A disk that lost the end of the log: what is appended there now is dirty, after another crash, too.
+	require.NoError(t, os.Truncate(filepath.Join(path, "t-0", "00000000000000000000.log"), 80))
+	require.NoError(t, os.Remove(filepath.Join(path, "t-0", "00000000000000000006.log")))
+	writeFile(t, []byte("0\n1\nt 0 0\n"), path, layout.RecoveryPointFile)
+	d = openDir(t, path, dirConfig())
+	l, err = d.OpenLog(t0, kafka.TopicID{}, compacted())
+	require.NoError(t, err)
+	end := l.EndOffset()
+	require.Less(t, end, kafka.Offset(6))
+	require.Equal(t, end, l.CleanedTo())
+	require.Equal(t, fmt.Sprintf("0\n1\nt 0 %d\n", end), string(readFile(t, path, layout.CleanerFile)))
+	d.abandon()
 }
 
 // TestLags: a segment whose newest record is too young bounds the round; one whose oldest is too old asks for it.

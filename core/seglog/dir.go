@@ -244,8 +244,9 @@ func (d *Dir) OpenLog(tp kafka.TopicPartition, id kafka.TopicID, settings config
 	if l.cut != "" {
 		d.warnings = append(d.warnings, fmt.Sprintf("recovery of %s: %s", path, l.cut))
 	}
-	// A recovery point above the end would have the next start trust what is appended there from now on (L16).
-	save := d.read >= saveAfterBytes || k.offsets[knownRecoveryPoint] > l.FlushedTo()
+	// A recovery point above the end would have the next start trust what is appended there from now on (L16), and a first
+	// dirty offset above it would have a tombstone there outlived by the value that it deletes.
+	save := d.read >= saveAfterBytes || k.offsets[knownRecoveryPoint] > l.FlushedTo() || k.offsets[knownCleanedTo] > l.CleanedTo()
 	if save {
 		d.read = 0
 	}

@@ -44,6 +44,7 @@ func Open(dir string, cfg Config, start Start) (*Log, error) {
 		}
 		return nil, fmt.Errorf("seglog: open %s: %w", dir, err)
 	}
+	l.cleanedTo.Store(min(l.CleanedTo(), l.EndOffset())) // what comes after the end is new
 	return l, nil
 }
 
