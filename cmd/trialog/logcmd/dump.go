@@ -2,10 +2,14 @@ package logcmd
 
 import (
 	"bufio"
+	"errors"
 	"fmt"
 	"io"
+	"io/fs"
+	"os"
 	"path/filepath"
 	"strings"
+	"syscall"
 
 	"github.com/spf13/cobra"
 
@@ -27,12 +31,14 @@ type dumpFlags struct {
 func dumpCommand() *cobra.Command {
 	var f dumpFlags
 	c := &cobra.Command{
-		Use:   "dump FILE...",
+		Use:   "dump FILE|DIR...",
 		Short: "print segments, indexes, snapshots and checkpoints as Kafka's DumpLogSegments does",
 		Long: `Print what lies in files of a partition: .log, .index, .timeindex, .snapshot, .txnindex, .checkpoint (KRaft), and in the
-text files beside them. Each line has the fields, and the form, of Kafka 4.4's kafka-dump-log.sh, whose options are taken
-too; what does not fit together is said on standard error in the end. --json prints one object for each line instead.`,
+text files beside them; of a directory, all its files. Each line has the fields, and the form, of Kafka 4.4's
+kafka-dump-log.sh, whose options are taken too; what does not fit together is said on standard error in the end. --json
+prints one object for each line instead.`,
 		Example: `  trialog log dump data/orders-0/00000000000000000000.log --print-data-log
+  trialog log dump data/orders-0
   trialog log dump data/orders-0/*index --index-sanity-check`,
 		RunE: func(c *cobra.Command, args []string) error { return f.run(c, args) },
 	}
@@ -65,11 +71,9 @@ func (f *dumpFlags) run(c *cobra.Command, files []string) error {
 	}
 	f.deep = f.deep || f.contents
 	d := &dumper{dumpFlags: f, out: bufio.NewWriterSize(c.OutOrStdout(), 1<<16)}
-	var failed error
-	for _, file := range files {
-		if failed = d.file(filepath.Clean(file)); failed != nil {
-			break
-		}
+	files, failed := withFilesOf(files)
+	for i := 0; i < len(files) && failed == nil; i++ {
+		failed = d.file(files[i])
 	}
 	if err := d.out.Flush(); err != nil {
 		return err
@@ -79,6 +83,27 @@ func (f *dumpFlags) run(c *cobra.Command, files []string) error {
 		return cli.Exit(cli.Failed, failed)
 	}
 	return nil
+}
+
+// withFilesOf puts the files of a directory in its place.
+func withFilesOf(paths []string) (files []string, err error) {
+	for _, path := range paths {
+		path = filepath.Clean(path)
+		entries, err := os.ReadDir(path)
+		if errors.Is(err, syscall.ENOTDIR) || errors.Is(err, fs.ErrNotExist) {
+			files = append(files, path)
+			continue
+		}
+		if err != nil {
+			return nil, err
+		}
+		for _, e := range entries {
+			if e.Type().IsRegular() {
+				files = append(files, filepath.Join(path, e.Name()))
+			}
+		}
+	}
+	return files, nil
 }
 
 // file prints one file. The error is one of the file system, or the file is worse than a line can say: then nothing after
