@@ -479,27 +479,3 @@ func TestLags(t *testing.T) {
 		require.Equal(t, c.overdue, d.OverdueMs, c.now)
 	}
 }
-
-// TestTimesOfEmptied: a batch that was emptied keeps its timestamp, but no search by time finds it.
-func TestTimesOfEmptied(t *testing.T) {
-	s := compacted()
-	l := open(t, newDir(t), testConfig(s), Start{})
-	defer l.abandon()
-	for i, ts := range []int64{1000, 4000, 9000, 2000, 3000, 1500, 1600, 1700} {
-		mustAppend(t, l, keyed(ts, -1, -1, []string{"a=1", "b=1", "k=1", "k=2", "c=1", "d=1", "e=1", "f=1"}[i]), 0)
-	}
-	commit(t, l)
-	found, err := l.MaxTimestamp(8)
-	require.NoError(t, err)
-	require.Equal(t, Found{Offset: 2, Timestamp: 9000}, found)
-	clean(t, l, 0)
-	require.Equal(t, "0:a=1 1:b=1 3:k=2 4:c=1 5:d=1 6:e=1 7:f=1", records(t, l))
-	found, err = l.MaxTimestamp(8)
-	require.NoError(t, err)
-	require.Equal(t, Found{Offset: 1, Timestamp: 4000}, found)
-	for ts, want := range map[int64]kafka.Offset{1: 0, 2500: 1, 4000: 1, 4001: kafka.NoOffset, 9000: kafka.NoOffset} {
-		found, err = l.OffsetForTimestamp(ts, 8)
-		require.NoError(t, err)
-		require.Equal(t, want, found.Offset, ts)
-	}
-}
