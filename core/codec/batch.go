@@ -48,7 +48,7 @@ func FirstAt(batch []byte, max int64, start kafka.Offset, ts int64) (offset kafk
 func Decompress(c record.Codec, payload []byte, max int64) ([]byte, error) {
 	s := Open(c, payload, max)
 	defer s.Close()
-	content := make([]byte, 0, 4*len(payload)+512)
+	content := make([]byte, 0, min(int64(4*len(payload)+512), max)+1)
 	for {
 		if len(content) == cap(content) {
 			content = append(content, 0)[:len(content)]

@@ -160,6 +160,15 @@ func TestCap(t *testing.T) {
 	}
 }
 
+// TestMemoryOfDecompress: what does not compress takes no more memory than its bound.
+func TestMemoryOfDecompress(t *testing.T) {
+	for _, c := range codecs {
+		got, err := Decompress(c, compress(t, c, DefaultLevel(c), noise(100_000)), 100_000)
+		require.NoError(t, err)
+		require.Equal(t, 100_001, cap(got), c) // the one more shows that there are no more
+	}
+}
+
 // TestWriterCap: what does not fit is an error, however it is written, and the writer serves again.
 func TestWriterCap(t *testing.T) {
 	for _, c := range append(codecs, record.Uncompressed) {

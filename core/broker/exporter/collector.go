@@ -210,11 +210,12 @@ type replicaCounts struct{ leaders, partitions, offline, underReplicated, underM
 
 func (r *replicaCounts) add(p *partition.Partition) {
 	r.partitions++
+	if p.State() == partition.Failed { // it leads no longer
+		r.offline++
+		return
+	}
 	if p.Epoch() != kafka.NoLeaderEpoch {
 		r.leaders++
-	}
-	if p.State() == partition.Failed {
-		r.offline++
 	}
 	switch least := p.Settings().MinInsyncReplicas; { // the ISR is this replica alone
 	case least > 1:

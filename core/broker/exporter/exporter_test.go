@@ -221,6 +221,22 @@ func TestCounts(t *testing.T) {
 	require.Equal(t, "16", series[`kafka_server_brokertopicmetrics_messagesin_total`])
 }
 
+// A partition whose log failed is one of the broker's still, and is offline; it counts as nothing that leads.
+func TestOfflineReplicasLeadNothing(t *testing.T) {
+	b, c := start(t)
+	create(t, c, "t", 3)
+	counts := func() (all []string) {
+		s := scrape(t, b)
+		for _, name := range []string{"partitioncount", "leadercount", "offlinereplicacount", "atminisrpartitioncount"} {
+			all = append(all, s["kafka_server_replicamanager_"+name])
+		}
+		return all
+	}
+	require.Equal(t, []string{"3", "3", "0", "3"}, counts())
+	b.Topics()[0].Partitions[1].GoOffline()
+	require.Equal(t, []string{"3", "2", "1", "2"}, counts())
+}
+
 // A fetch that waits is seen waiting, and its wait is remote time.
 func TestWaiting(t *testing.T) {
 	b, c := start(t)
