@@ -23,12 +23,19 @@
 // # Start
 //
 //	lock and open log.dirs, meta.properties
-//	-> replay the metadata log -> open and recover every partition, take up leadership
+//	-> replay the metadata log -> open and recover every partition (several at a time in each directory)
+//	-> take directories into use that are new; take up leadership
 //	-> listen -> register the broker -> accept
 //
 // Nothing is answered before the broker's own view of the metadata is complete
 // (P11). Stop goes the other way: no new requests, pending answers, flush and
 // close logs, checkpoints, clean-shutdown marker, unlock.
+//
+// # Failure of a log directory
+//
+// Whoever notices it (an append, a flush, a roll, a checkpoint, a deletion, a read) reports it once; all partitions in that
+// directory go offline (failures.go). Without the directory of the metadata, or without any, Failed says so and the
+// process ends.
 //
 // # Natively only
 //

@@ -52,7 +52,7 @@ var logTable = []Definition{
 	{Name: "log.index.size.max.bytes", Type: Int, Default: "10485760", Validator: atLeast(4), Scope: ScopeBroker, Dynamic: true, Doc: "default of segment.index.bytes"},
 	{Name: "log.flush.interval.messages", Type: Long, Default: "9223372036854775807", Validator: atLeast(1), Scope: ScopeBroker, Dynamic: true, Doc: "default of flush.messages"},
 	{Name: "log.flush.interval.ms", Type: Long, Validator: atLeast(0), Scope: ScopeBroker, Dynamic: true, Doc: "default of flush.ms; log.flush.scheduler.interval.ms when absent"},
-	{Name: "log.flush.scheduler.interval.ms", Type: Long, Default: "9223372036854775807", Validator: atLeast(1), Scope: ScopeBroker, Doc: "how often logs are looked at for flush.ms"},
+	{Name: "log.flush.scheduler.interval.ms", Type: Long, Default: "9223372036854775807", Validator: atLeast(1), Scope: ScopeBroker, Doc: "default of flush.ms when log.flush.interval.ms is absent; a log is flushed exactly then, whatever is looked at how often"},
 	{Name: "num.recovery.threads.per.data.dir", Type: Int, Default: "2", Validator: atLeast(1), Scope: ScopeBroker, Dynamic: true, Doc: "logs of one directory that are recovered at the same time; a change concerns the next start"},
 	{Name: "log.flush.offset.checkpoint.interval.ms", Type: Int, Default: "60000", Validator: atLeast(0), Scope: ScopeBroker, Doc: "how often the recovery points are written"},
 	{Name: "log.flush.start.offset.checkpoint.interval.ms", Type: Int, Default: "60000", Validator: atLeast(0), Scope: ScopeBroker, Doc: "how often the log start offsets are written"},
