@@ -19,6 +19,12 @@ func (m *Image) Apply(r Record) error {
 		err = m.addTopic(r)
 	case *Partition:
 		err = m.setPartition(r)
+	case *PartitionChange:
+		err = m.changePartition(r)
+	case *BrokerChange:
+		err = m.changeBroker(r)
+	case *UnregisterBroker:
+		err = m.unregisterBroker(r)
 	case *Config:
 		err = m.setConfig(r)
 	case *RemoveTopic:
@@ -40,7 +46,8 @@ func (m *Image) registerBroker(r *RegisterBroker) error {
 	if r.Broker < 0 {
 		return fmt.Errorf("no node id")
 	}
-	b := &BrokerImage{ID: r.Broker, Incarnation: r.Incarnation, Epoch: r.BrokerEpoch, Endpoints: r.Endpoints, Rack: r.Rack, Fenced: r.Fenced}
+	b := &BrokerImage{ID: r.Broker, Incarnation: r.Incarnation, Epoch: r.BrokerEpoch, Endpoints: r.Endpoints, Rack: r.Rack, Fenced: r.Fenced,
+		InControlledShutdown: r.InControlledShutdown, LogDirs: r.LogDirs, Features: r.Features}
 	i, ok := slices.BinarySearchFunc(m.brokers, r.Broker, compareBrokers)
 	if !ok {
 		m.brokers = slices.Insert(m.brokers, i, b)
@@ -51,6 +58,43 @@ func (m *Image) registerBroker(r *RegisterBroker) error {
 	}
 	m.brokers[i] = b
 	return nil
+}
+
+// brokerOf is the place of a broker, in the life that the record means.
+func (m *Image) brokerOf(id kafka.NodeID, epoch int64) (int, error) {
+	i, ok := slices.BinarySearchFunc(m.brokers, id, compareBrokers)
+	if !ok {
+		return 0, fmt.Errorf("no such broker")
+	}
+	if now := m.brokers[i].Epoch; now != epoch {
+		return 0, fmt.Errorf("broker epoch is %d", now)
+	}
+	return i, nil
+}
+
+func (m *Image) changeBroker(r *BrokerChange) error {
+	i, err := m.brokerOf(r.Broker, r.BrokerEpoch)
+	if err != nil {
+		return err
+	}
+	b := *m.brokers[i]
+	if r.Fenced != Unchanged {
+		b.Fenced = r.Fenced == Becomes
+	}
+	b.InControlledShutdown = b.InControlledShutdown || r.InControlledShutdown
+	if len(r.LogDirs) > 0 {
+		b.LogDirs = r.LogDirs
+	}
+	m.brokers[i] = &b
+	return nil
+}
+
+func (m *Image) unregisterBroker(r *UnregisterBroker) error {
+	i, err := m.brokerOf(r.Broker, r.BrokerEpoch)
+	if err == nil {
+		m.brokers = slices.Delete(m.brokers, i, i+1)
+	}
+	return err
 }
 
 func (m *Image) addTopic(r *Topic) error {
@@ -101,7 +145,8 @@ func (m *Image) setPartition(r *Partition) error {
 	if err := checkReplicas(r); err != nil {
 		return err
 	}
-	p := PartitionImage{Replicas: r.Replicas, ISR: r.ISR, Leader: r.Leader, LeaderEpoch: r.LeaderEpoch, PartitionEpoch: r.PartitionEpoch}
+	p := PartitionImage{Replicas: r.Replicas, ISR: r.ISR, Leader: r.Leader, LeaderEpoch: r.LeaderEpoch, PartitionEpoch: r.PartitionEpoch,
+		Recovering: r.Recovering, ELR: r.ELR, LastKnownELR: r.LastKnownELR, Adding: r.Adding, Removing: r.Removing, Directories: r.Directories}
 	if r.Partition == n {
 		t = m.changed(t)
 		t.Partitions = append(t.Partitions, p)
@@ -112,6 +157,15 @@ func (m *Image) setPartition(r *Partition) error {
 	}
 	m.changed(t).Partitions[r.Partition] = p
 	return nil
+}
+
+// changePartition raises the partition epoch, and with a leader the leader epoch.
+func (m *Image) changePartition(r *PartitionChange) error {
+	t := m.TopicByID(r.Topic)
+	if t == nil || r.Partition < 0 || int(r.Partition) >= len(t.Partitions) {
+		return fmt.Errorf("no such partition")
+	}
+	return m.setPartition(r.Merge(&t.Partitions[r.Partition]))
 }
 
 // checkReplicas is M3.
@@ -128,6 +182,14 @@ func checkReplicas(r *Partition) error {
 		if !slices.Contains(r.Replicas, n) || slices.Contains(r.ISR[:i], n) {
 			return fmt.Errorf("%d in the isr is no replica or there twice", n)
 		}
+	}
+	for i, n := range r.ELR {
+		if !slices.Contains(r.Replicas, n) || slices.Contains(r.ELR[:i], n) || slices.Contains(r.ISR, n) {
+			return fmt.Errorf("%d in the elr is no replica, there twice, or in the isr", n)
+		}
+	}
+	if len(r.Directories) > 0 && len(r.Directories) != len(r.Replicas) {
+		return fmt.Errorf("%d replicas in %d directories", len(r.Replicas), len(r.Directories))
 	}
 	if r.Leader != kafka.NoNode && !slices.Contains(r.ISR, r.Leader) {
 		return fmt.Errorf("the leader is not in the isr")

@@ -11,14 +11,11 @@ import (
 // frameVersion is the version of the frame around every metadata record.
 const frameVersion = 1
 
-// recordVersion is the version of every body that is written and read here.
-const recordVersion = 0
-
 // AppendRecord appends frame and body.
 func AppendRecord(b []byte, r Record) []byte {
 	b = append(b, frameVersion)
 	b = binary.AppendUvarint(b, uint64(r.Type()))
-	b = append(b, recordVersion)
+	b = binary.AppendUvarint(b, r.version())
 	return r.appendBody(b)
 }
 
@@ -30,14 +27,11 @@ func ParseRecord(b []byte) (Record, error) {
 	if r.err != nil {
 		return nil, fmt.Errorf("meta: record frame: %w", r.err)
 	}
-	if frame != frameVersion || version != recordVersion {
+	rec := newRecord(typ)
+	if frame != frameVersion || rec == nil || version > versionMax(rec.Type()) {
 		return nil, fmt.Errorf("meta: record with frame version %d, type %d, version %d: not known", frame, typ, version)
 	}
-	rec := newRecord(typ)
-	if rec == nil {
-		return nil, fmt.Errorf("meta: record type %d: not known", typ)
-	}
-	rec.parseBody(r)
+	rec.parseBody(r, version)
 	if r.err == nil && len(r.b) > 0 {
 		r.err = fmt.Errorf("%d bytes follow", len(r.b))
 	}
@@ -63,6 +57,12 @@ func newRecord(typ uint64) Record {
 		return &FeatureLevel{}
 	case TypeProducerIDs:
 		return &ProducerIDs{}
+	case TypeUnregisterBroker:
+		return &UnregisterBroker{}
+	case TypePartitionChange:
+		return &PartitionChange{}
+	case TypeBrokerChange:
+		return &BrokerChange{}
 	}
 	return nil
 }
@@ -91,8 +91,46 @@ func appendNodes(b []byte, nodes []kafka.NodeID) []byte {
 	return b
 }
 
-// noTags ends every structure: no tagged fields.
+func appendUUIDs(b []byte, ids []kafka.TopicID) []byte {
+	b = binary.AppendUvarint(b, uint64(len(ids))+1)
+	for i := range ids {
+		b = append(b, ids[i][:]...)
+	}
+	return b
+}
+
+func appendBool(b []byte, v bool) []byte {
+	if v {
+		return append(b, 1)
+	}
+	return append(b, 0)
+}
+
+// noTags ends every structure without tagged fields.
 func noTags(b []byte) []byte { return append(b, 0) }
+
+// tagged collects tagged fields, which are added by tag, ascending.
+type tagged struct {
+	n int
+	b []byte
+}
+
+func (t *tagged) add(tag uint64, value []byte) {
+	t.n++
+	t.b = binary.AppendUvarint(t.b, tag)
+	t.b = append(binary.AppendUvarint(t.b, uint64(len(value))), value...)
+}
+
+// nodes adds a list unless it is nil, which stands for null.
+func (t *tagged) nodes(tag uint64, nodes []kafka.NodeID) {
+	if nodes != nil {
+		t.add(tag, appendNodes(nil, nodes))
+	}
+}
+
+func (t *tagged) appendTo(b []byte) []byte {
+	return append(binary.AppendUvarint(b, uint64(t.n)), t.b...)
+}
 
 // Errors of a reader.
 var (
@@ -203,22 +241,58 @@ func (r *reader) count(size int) int {
 	return int(n - 1)
 }
 
+// nodes is nil for an empty list.
 func (r *reader) nodes() []kafka.NodeID {
-	n := r.count(4)
-	if n == 0 {
-		return nil
+	if nodes := r.someNodes(); len(nodes) > 0 {
+		return nodes
 	}
-	nodes := make([]kafka.NodeID, n)
+	return nil
+}
+
+// someNodes is a list that is not null; empty is not nil.
+func (r *reader) someNodes() []kafka.NodeID {
+	nodes := make([]kafka.NodeID, r.count(4))
 	for i := range nodes {
 		nodes[i] = r.int32()
 	}
 	return nodes
 }
 
+// maybeNodes is nil for null.
+func (r *reader) maybeNodes() []kafka.NodeID {
+	if len(r.b) > 0 && r.b[0] == 0 {
+		r.take(1)
+		return nil
+	}
+	return r.someNodes()
+}
+
+// uuids is a list that is not null; empty is not nil.
+func (r *reader) uuids() []kafka.TopicID {
+	ids := make([]kafka.TopicID, r.count(len(kafka.TopicID{})))
+	for i := range ids {
+		ids[i] = r.uuid()
+	}
+	return ids
+}
+
 // tags skips tagged fields.
-func (r *reader) tags() {
+func (r *reader) tags() { r.tagged(func(uint64, *reader) {}) }
+
+// tagged gives each tagged field to known, which reads it whole, or reads nothing of one that it does not know.
+func (r *reader) tagged(known func(tag uint64, field *reader)) {
 	for n := r.uvarint(); n > 0 && r.err == nil; n-- {
-		r.uvarint()
-		r.take(int(r.uvarint()))
+		tag, size := r.uvarint(), r.uvarint()
+		field := &reader{b: r.take(int(size))}
+		if r.err != nil {
+			return
+		}
+		known(tag, field)
+		switch {
+		case field.err != nil:
+			r.fail(fmt.Errorf("tagged field %d: %w", tag, field.err))
+		case len(field.b) > 0 && len(field.b) < int(size):
+			r.fail(fmt.Errorf("tagged field %d: %w", tag, errLength))
+		}
 	}
 }

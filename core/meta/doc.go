@@ -8,11 +8,14 @@
 //
 //	uvarint frame version (1), uvarint record type, uvarint version, body in Kafka's flexible encoding
 //
+// A record is written in the lowest version that carries what it has, so that what needs nothing new is written as ever,
+// and is read in every version up to the one that ELR and directories came with.
+//
 // Invariants of an Image:
 //
 //	M1  topics are sorted by name, each name once, each id once, no zero id
 //	M2  a topic's partitions are 0..n-1, in order
-//	M3  replicas are distinct; isr is a subset of replicas, in order; the leader is in the isr, or -1
+//	M3  replicas are distinct; isr and elr are disjoint subsets of replicas, in order; the leader is in the isr, or -1
 //	M4  leader epochs and partition epochs of a partition never decrease
 //	M5  the next producer id never decreases
 //	M6  a published image never changes: Apply copies what it touches

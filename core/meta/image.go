@@ -40,6 +40,32 @@ type PartitionImage struct {
 	Leader         kafka.NodeID
 	LeaderEpoch    kafka.LeaderEpoch
 	PartitionEpoch int32
+	Recovering     bool           // the leader was elected uncleanly and has not yet recovered (KIP-704)
+	ELR            []kafka.NodeID // not in the ISR and yet holding everything below the HW (KIP-966)
+	LastKnownELR   []kafka.NodeID // with nobody in ISR and ELR: the last leader
+	Adding         []kafka.NodeID // a reassignment adds these replicas,
+	Removing       []kafka.NodeID // and removes these when it is complete
+	Directories    []kafka.TopicID
+}
+
+// Reassigning: a reassignment is under way.
+func (p *PartitionImage) Reassigning() bool { return len(p.Adding)+len(p.Removing) > 0 }
+
+// Directory is where a node keeps its replica; zero if that is not known.
+func (p *PartitionImage) Directory(node kafka.NodeID) kafka.TopicID {
+	for i, n := range p.Replicas {
+		if n == node && i < len(p.Directories) {
+			return p.Directories[i]
+		}
+	}
+	return kafka.TopicID{}
+}
+
+// record is the partition as one record.
+func (p *PartitionImage) record(topic kafka.TopicID, id kafka.PartitionID) *Partition {
+	return &Partition{Topic: topic, Partition: id, Replicas: p.Replicas, ISR: p.ISR, Leader: p.Leader, LeaderEpoch: p.LeaderEpoch,
+		PartitionEpoch: p.PartitionEpoch, Recovering: p.Recovering, ELR: p.ELR, LastKnownELR: p.LastKnownELR, Adding: p.Adding,
+		Removing: p.Removing, Directories: p.Directories}
 }
 
 // BrokerImage is one broker; read-only.
@@ -50,6 +76,24 @@ type BrokerImage struct {
 	Endpoints   []Endpoint
 	Rack        string
 	Fenced      bool
+	// InControlledShutdown: it still runs, and is to lead nothing and be in sync with nobody any more (KIP-841).
+	InControlledShutdown bool
+	LogDirs              []kafka.TopicID // those that work (KIP-858)
+	Features             []Feature
+}
+
+// Active: it may lead and be in sync.
+func (b *BrokerImage) Active() bool { return !b.Fenced && !b.InControlledShutdown }
+
+// dirLost is Kafka's id for a replica whose directory failed and whose place is not known.
+var dirLost = kafka.TopicID{15: 2}
+
+// HasDir: the directory works, as far as is known.
+func (b *BrokerImage) HasDir(dir kafka.TopicID) bool {
+	if dir == dirLost {
+		return false
+	}
+	return dir.IsReserved() || len(b.LogDirs) == 0 || slices.Contains(b.LogDirs, dir)
 }
 
 // Endpoint is where the broker is dialed by who came through the listener of that name; its first endpoint if it has no
@@ -165,7 +209,8 @@ func (m *Image) AppendRecords(dst []Record) []Record {
 		dst = append(dst, &f)
 	}
 	for _, b := range m.brokers {
-		dst = append(dst, &RegisterBroker{Broker: b.ID, Incarnation: b.Incarnation, BrokerEpoch: b.Epoch, Endpoints: b.Endpoints, Rack: b.Rack, Fenced: b.Fenced})
+		dst = append(dst, &RegisterBroker{Broker: b.ID, Incarnation: b.Incarnation, BrokerEpoch: b.Epoch, Endpoints: b.Endpoints, Rack: b.Rack,
+			Fenced: b.Fenced, InControlledShutdown: b.InControlledShutdown, LogDirs: b.LogDirs, Features: b.Features})
 	}
 	for _, c := range m.configs {
 		for _, p := range c.pairs {
@@ -177,9 +222,8 @@ func (m *Image) AppendRecords(dst []Record) []Record {
 		for _, p := range t.Configs {
 			dst = append(dst, &Config{Resource: ResourceTopic, Name: t.Name, Key: p.Name, Value: p.Value})
 		}
-		for i, p := range t.Partitions {
-			dst = append(dst, &Partition{Topic: t.ID, Partition: kafka.PartitionID(i), Replicas: p.Replicas, ISR: p.ISR,
-				Leader: p.Leader, LeaderEpoch: p.LeaderEpoch, PartitionEpoch: p.PartitionEpoch})
+		for i := range t.Partitions {
+			dst = append(dst, t.Partitions[i].record(t.ID, kafka.PartitionID(i)))
 		}
 	}
 	if m.nextPID > 0 {
@@ -202,8 +246,7 @@ func (m *Image) String() string {
 	for _, r := range m.AppendRecords(nil) {
 		switch r := r.(type) {
 		case *Partition:
-			fmt.Fprintf(&b, "  %d leader=%d e%d replicas=%v isr=%v partition-epoch=%d\n", r.Partition, r.Leader, r.LeaderEpoch,
-				r.Replicas, r.ISR, r.PartitionEpoch)
+			fmt.Fprintf(&b, "  %d %s\n", r.Partition, r.state())
 		case *Config:
 			indent := ""
 			if r.Resource == ResourceTopic {

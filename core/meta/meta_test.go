@@ -70,6 +70,7 @@ func TestBytes(t *testing.T) {
 // TestAnyRecord: what gofuzz makes of the structures survives the bytes.
 func TestAnyRecord(t *testing.T) {
 	f := fuzz.NewWithSeed(1).NilChance(0.2).NumElements(1, 5)
+	f.Funcs(func(turn *Turn, k fuzz.Continue) { *turn = Turn(k.Intn(3) - 1) })
 	f.Funcs(func(c *Config, k fuzz.Continue) {
 		c.Resource, c.Name, c.Key, c.Delete = int8(k.Int31()), k.RandString(), k.RandString(), k.RandBool()
 		if !c.Delete {
@@ -77,7 +78,8 @@ func TestAnyRecord(t *testing.T) {
 		}
 	})
 	for range 300 {
-		for _, r := range []Record{&RegisterBroker{}, &Topic{}, &Partition{}, &Config{}, &RemoveTopic{}, &FeatureLevel{}, &ProducerIDs{}} {
+		for _, r := range []Record{&RegisterBroker{}, &Topic{}, &Partition{}, &Config{}, &RemoveTopic{}, &FeatureLevel{}, &ProducerIDs{},
+			&PartitionChange{}, &BrokerChange{}, &UnregisterBroker{}} {
 			f.Fuzz(r)
 			got, err := ParseRecord(AppendRecord(nil, r))
 			require.NoError(t, err)
@@ -89,7 +91,7 @@ func TestAnyRecord(t *testing.T) {
 // TestAnyBytes: no bytes make the parser panic, and what it takes it writes the same way, but for what it skips.
 func TestAnyBytes(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
-		b := append([]byte{1, rapid.SampledFrom([]byte{0, 2, 3, 4, 9, 12, 15}).Draw(t, "type"), 0}, rapid.SliceOfN(rapid.Byte(), 0, 80).Draw(t, "body")...)
+		b := append([]byte{1, rapid.SampledFrom([]byte{0, 1, 2, 3, 4, 5, 9, 12, 15, 17}).Draw(t, "type"), rapid.ByteRange(0, 3).Draw(t, "version")}, rapid.SliceOfN(rapid.Byte(), 0, 80).Draw(t, "body")...)
 		r, err := ParseRecord(b)
 		if err != nil {
 			return
@@ -98,6 +100,123 @@ func TestAnyBytes(t *testing.T) {
 		require.NoError(t, err)
 		require.Equal(t, r, again)
 	})
+}
+
+// TestVersions has the bytes of what later versions of the records carry, as Kafka's serializer writes them.
+func TestVersions(t *testing.T) {
+	id, dir := "0a000000000000000000000000000001", "0b000000000000000000000000000002"
+	for _, c := range []struct {
+		r      Record
+		want   string
+		string string
+	}{
+		{
+			&Partition{Topic: idA, Replicas: []int32{1}, ISR: []int32{1}, Leader: 1, LeaderEpoch: 5, PartitionEpoch: 6, Recovering: true},
+			"01 03 00 00000000" + id + "02 00000001 02 00000001 01 01 00000001 00000005 00000006 01 00 01 01",
+			"partition CgAAAAAAAAAAAAAAAAAAAQ-0 leader=1 e5 replicas=[1] isr=[1] partition-epoch=6 recovering",
+		},
+		{
+			&Partition{Topic: idA, Replicas: []int32{1}, Leader: -1, Adding: []int32{1}, Removing: []int32{2}, ELR: []int32{1}, LastKnownELR: []int32{3},
+				Directories: []kafka.TopicID{idB}},
+			"01 03 02 00000000" + id + "02 00000001 01 02 00000002 02 00000001 ffffffff 00000000 00000000 02" + dir +
+				"02 01 05 02 00000001 02 05 02 00000003",
+			"partition CgAAAAAAAAAAAAAAAAAAAQ-0 leader=-1 e0 replicas=[1] isr=[] partition-epoch=0 elr=[1] last-known-elr=[3] adding=[1] removing=[2] dirs=[CwAAAAAAAAAAAAAAAAAAAg]",
+		},
+		{
+			&PartitionChange{Topic: idA, Partition: 1, ISR: []int32{}, Leader: 2, Recovering: Ends},
+			"01 05 00 00000001" + id + "03 00 01 01 01 04 00000002 05 01 00",
+			"change CgAAAAAAAAAAAAAAAAAAAQ-1 leader=2 isr=[] recovered",
+		},
+		{
+			&PartitionChange{Topic: idA, Leader: NoLeaderChange, Replicas: []int32{7}, Adding: []int32{}, Recovering: Becomes,
+				ELR: []int32{1}, LastKnownELR: []int32{}, Directories: []kafka.TopicID{idB}},
+			"01 05 02 00000000" + id + "06 02 05 02 00000007 04 01 01 05 01 01 06 05 02 00000001 07 01 01 08 11 02" + dir,
+			"change CgAAAAAAAAAAAAAAAAAAAQ-0 replicas=[7] elr=[1] last-known-elr=[] adding=[] recovering dirs=[CwAAAAAAAAAAAAAAAAAAAg]",
+		},
+		{
+			&BrokerChange{Broker: 1, BrokerEpoch: 9, Fenced: Ends}, "01 11 00 00000001 0000000000000009 01 00 01 ff",
+			"broker 1 epoch=9 unfenced",
+		},
+		{
+			&BrokerChange{Broker: 1, BrokerEpoch: 9, Fenced: Becomes, InControlledShutdown: true, LogDirs: []kafka.TopicID{idB}},
+			"01 11 02 00000001 0000000000000009 03 00 01 01 01 01 01 02 11 02" + dir,
+			"broker 1 epoch=9 fenced shutting-down dirs=[CwAAAAAAAAAAAAAAAAAAAg]",
+		},
+		{&UnregisterBroker{Broker: 1, BrokerEpoch: 9}, "01 01 00 00000001 0000000000000009 00", "unregister-broker 1 epoch=9"},
+		{
+			&RegisterBroker{Broker: 1, Incarnation: idA, Fenced: true, InControlledShutdown: true, Features: []Feature{{Name: "f", Min: 1, Max: 2}}},
+			"01 00 01 00000001" + id + "0000000000000000 01 02 02 66 0001 0002 00 00 01 01 00",
+			"register-broker 1 epoch=0 incarnation=CgAAAAAAAAAAAAAAAAAAAQ f=1-2 fenced shutting-down",
+		},
+		{
+			&RegisterBroker{Broker: 1, Incarnation: idA, LogDirs: []kafka.TopicID{idB}},
+			"01 00 03 00000001 00" + id + "0000000000000000 01 01 00 00 00 01 00 11 02" + dir,
+			"register-broker 1 epoch=0 incarnation=CgAAAAAAAAAAAAAAAAAAAQ dirs=[CwAAAAAAAAAAAAAAAAAAAg]",
+		},
+	} {
+		want, err := hex.DecodeString(string(bytes.ReplaceAll([]byte(c.want), []byte(" "), nil)))
+		require.NoError(t, err)
+		require.Equal(t, want, AppendRecord(nil, c.r), "%s", c.r)
+		require.Equal(t, c.string, c.r.String())
+		got, err := ParseRecord(want)
+		require.NoError(t, err)
+		require.Equal(t, c.r, got)
+		for n := range want {
+			_, err := ParseRecord(want[:n])
+			require.Error(t, err, "%s cut at %d", c.r, n)
+		}
+	}
+	for bad, why := range map[string]string{
+		"01 11 00 00000001 0000000000000009 01 00 01 05":    "5 is no change of fencing",
+		"01 11 00 00000001 0000000000000009 01 00 02 01 01": "length out of range",
+		"01 05 00 00000001" + id + "01 05 01 07":            "7 is no recovery state",
+		"01 11 03 00000001 0000000000000009 00":             "not known",
+		"01 00 02 00000001 01":                              "a migration from ZooKeeper",
+	} {
+		b, err := hex.DecodeString(string(bytes.ReplaceAll([]byte(bad), []byte(" "), nil)))
+		require.NoError(t, err)
+		_, err = ParseRecord(b)
+		require.ErrorContains(t, err, why)
+	}
+}
+
+// TestChanges: changes of a partition and of a broker add up, and raise the epochs that they have to.
+func TestChanges(t *testing.T) {
+	m := &Image{}
+	apply(t, m, &RegisterBroker{Broker: 1, BrokerEpoch: 4, Fenced: true, LogDirs: []kafka.TopicID{idA, idB}}, &Topic{Name: "a", ID: idA}, partition(idA, 0, 5))
+	published := m.Clone()
+	before := published.String()
+	show := func() string { return (&m.Topic("a").Partitions[0]).record(idA, 0).state() }
+	apply(t, m, &PartitionChange{Topic: idA, Leader: NoLeaderChange, ISR: []int32{1}, ELR: []int32{2}})
+	require.Equal(t, "leader=1 e5 replicas=[1 2] isr=[1] partition-epoch=6 elr=[2]", show())
+	apply(t, m, &PartitionChange{Topic: idA, Leader: kafka.NoNode, ISR: []int32{}, ELR: []int32{2, 1}, LastKnownELR: []int32{1}})
+	require.Equal(t, "leader=-1 e6 replicas=[1 2] isr=[] partition-epoch=7 elr=[2 1] last-known-elr=[1]", show())
+	apply(t, m, &PartitionChange{Topic: idA, Leader: 2, ISR: []int32{2}, ELR: []int32{}, Recovering: Becomes, Replicas: []int32{1, 2, 3}, Adding: []int32{3}})
+	require.Equal(t, "leader=2 e7 replicas=[1 2 3] isr=[2] partition-epoch=8 recovering last-known-elr=[1] adding=[3]", show())
+	require.True(t, m.Topic("a").Partitions[0].Reassigning())
+	again := &Image{}
+	apply(t, again, m.AppendRecords(nil)...)
+	require.Equal(t, m.String(), again.String())
+	apply(t, m, &BrokerChange{Broker: 1, BrokerEpoch: 4, Fenced: Ends})
+	require.True(t, m.Broker(1).Active())
+	require.True(t, m.Broker(1).HasDir(idB) && m.Broker(1).HasDir(kafka.TopicID{}))
+	require.False(t, m.Broker(1).HasDir(dirLost))
+	apply(t, m, &BrokerChange{Broker: 1, BrokerEpoch: 4, InControlledShutdown: true, LogDirs: []kafka.TopicID{idA}})
+	require.False(t, m.Broker(1).Active())
+	require.False(t, m.Broker(1).HasDir(idB))
+	now := m.String()
+	for _, r := range []Record{
+		&BrokerChange{Broker: 1, BrokerEpoch: 3, Fenced: Becomes}, &BrokerChange{Broker: 2}, &UnregisterBroker{Broker: 1, BrokerEpoch: 5},
+		&PartitionChange{Topic: idB}, &PartitionChange{Topic: idA, Partition: 1}, &PartitionChange{Topic: idA, Leader: 3},
+		&PartitionChange{Topic: idA, Leader: NoLeaderChange, ELR: []int32{2}}, &PartitionChange{Topic: idA, Leader: NoLeaderChange, ELR: []int32{9}},
+		&PartitionChange{Topic: idA, Leader: NoLeaderChange, Directories: []kafka.TopicID{idA}},
+	} {
+		require.Error(t, m.Apply(r), "%s", r)
+		require.Equal(t, now, m.String())
+	}
+	apply(t, m, &UnregisterBroker{Broker: 1, BrokerEpoch: 4})
+	require.Nil(t, m.Broker(1))
+	require.Equal(t, before, published.String(), "M6")
 }
 
 func FuzzParseRecord(f *testing.F) {

@@ -1,7 +1,6 @@
 package meta
 
 import (
-	"encoding/binary"
 	"fmt"
 
 	"trialog/core/kafka"
@@ -12,13 +11,16 @@ type Type int16
 
 // Types.
 const (
-	TypeRegisterBroker Type = 0
-	TypeTopic          Type = 2
-	TypePartition      Type = 3
-	TypeConfig         Type = 4
-	TypeRemoveTopic    Type = 9
-	TypeFeatureLevel   Type = 12
-	TypeProducerIDs    Type = 15
+	TypeRegisterBroker   Type = 0
+	TypeUnregisterBroker Type = 1
+	TypeTopic            Type = 2
+	TypePartition        Type = 3
+	TypeConfig           Type = 4
+	TypePartitionChange  Type = 5
+	TypeRemoveTopic      Type = 9
+	TypeFeatureLevel     Type = 12
+	TypeProducerIDs      Type = 15
+	TypeBrokerChange     Type = 17
 )
 
 // Record is one change of the cluster's metadata. The implementations are the structs of this package, as pointers. A
@@ -29,81 +31,22 @@ type Record interface {
 	// String is one line: the name and every field.
 	String() string
 
+	// version is the lowest version of Kafka's schema that carries what the record has.
+	version() uint64
 	appendBody(b []byte) []byte
-	parseBody(r *reader)
+	// parseBody reads the body of a version up to versionMax.
+	parseBody(r *reader, version uint64)
 }
 
-// Endpoint is one listener of a broker.
-type Endpoint struct {
-	Name             string
-	Host             string
-	Port             uint16
-	SecurityProtocol int16 // 0 PLAINTEXT
-}
-
-// RegisterBroker says that a broker process is there, with a new broker epoch.
-type RegisterBroker struct {
-	Broker      kafka.NodeID
-	Incarnation kafka.TopicID // a UUID of the process
-	BrokerEpoch int64
-	Endpoints   []Endpoint
-	Rack        string // "" is none
-	Fenced      bool
-}
-
-// Type is RegisterBrokerRecord.
-func (*RegisterBroker) Type() Type { return TypeRegisterBroker }
-
-func (m *RegisterBroker) appendBody(b []byte) []byte {
-	b = appendInt32(b, m.Broker)
-	b = append(b, m.Incarnation[:]...)
-	b = appendInt64(b, m.BrokerEpoch)
-	b = binary.AppendUvarint(b, uint64(len(m.Endpoints))+1)
-	for _, e := range m.Endpoints {
-		b = appendString(appendString(b, e.Name), e.Host)
-		b = noTags(appendInt16(appendInt16(b, int16(e.Port)), e.SecurityProtocol))
+// versionMax is the highest version of a type that is read here.
+func versionMax(t Type) uint64 {
+	switch t {
+	case TypeRegisterBroker:
+		return 3
+	case TypePartition, TypePartitionChange, TypeBrokerChange:
+		return 2
 	}
-	b = append(b, 1) // no features
-	b = appendNullable(b, m.Rack, m.Rack == "")
-	if m.Fenced {
-		b = append(b, 1)
-	} else {
-		b = append(b, 0)
-	}
-	return noTags(b)
-}
-
-func (m *RegisterBroker) parseBody(r *reader) {
-	m.Broker, m.Incarnation, m.BrokerEpoch = r.int32(), r.uuid(), r.int64()
-	const endpointMin, featureMin = 7, 6
-	for n := r.count(endpointMin); n > 0 && r.err == nil; n-- {
-		e := Endpoint{Name: r.string(), Host: r.string(), Port: uint16(r.int16()), SecurityProtocol: r.int16()}
-		r.tags()
-		m.Endpoints = append(m.Endpoints, e)
-	}
-	for n := r.count(featureMin); n > 0 && r.err == nil; n-- {
-		r.string()
-		r.take(4)
-		r.tags()
-	}
-	m.Rack, _ = r.nullable()
-	m.Fenced = r.bool()
-	r.tags()
-}
-
-// String is one line.
-func (m *RegisterBroker) String() string {
-	s := fmt.Sprintf("register-broker %d epoch=%d incarnation=%s", m.Broker, m.BrokerEpoch, m.Incarnation)
-	for _, e := range m.Endpoints {
-		s += fmt.Sprintf(" %s://%s:%d", e.Name, e.Host, e.Port)
-	}
-	if m.Rack != "" {
-		s += " rack=" + m.Rack
-	}
-	if m.Fenced {
-		s += " fenced"
-	}
-	return s
+	return 0
 }
 
 // Topic makes a topic without partitions.
@@ -115,55 +58,19 @@ type Topic struct {
 // Type is TopicRecord.
 func (*Topic) Type() Type { return TypeTopic }
 
+func (*Topic) version() uint64 { return 0 }
+
 func (m *Topic) appendBody(b []byte) []byte {
 	return noTags(append(appendString(b, m.Name), m.ID[:]...))
 }
 
-func (m *Topic) parseBody(r *reader) {
+func (m *Topic) parseBody(r *reader, _ uint64) {
 	m.Name, m.ID = r.string(), r.uuid()
 	r.tags()
 }
 
 // String is one line.
 func (m *Topic) String() string { return fmt.Sprintf("topic %s id=%s", m.Name, m.ID) }
-
-// Partition makes a partition or replaces it.
-type Partition struct {
-	Topic          kafka.TopicID
-	Partition      kafka.PartitionID
-	Replicas       []kafka.NodeID // the preferred leader first
-	ISR            []kafka.NodeID
-	Leader         kafka.NodeID // -1: none
-	LeaderEpoch    kafka.LeaderEpoch
-	PartitionEpoch int32
-}
-
-// Type is PartitionRecord.
-func (*Partition) Type() Type { return TypePartition }
-
-func (m *Partition) appendBody(b []byte) []byte {
-	b = appendInt32(b, m.Partition)
-	b = append(b, m.Topic[:]...)
-	b = appendNodes(appendNodes(b, m.Replicas), m.ISR)
-	b = append(b, 1, 1) // neither removing nor adding replicas
-	return noTags(appendInt32(appendInt32(appendInt32(b, m.Leader), m.LeaderEpoch), m.PartitionEpoch))
-}
-
-func (m *Partition) parseBody(r *reader) {
-	m.Partition, m.Topic = r.int32(), r.uuid()
-	m.Replicas, m.ISR = r.nodes(), r.nodes()
-	if removing, adding := r.nodes(), r.nodes(); removing != nil || adding != nil {
-		r.fail(fmt.Errorf("a reassignment: not known"))
-	}
-	m.Leader, m.LeaderEpoch, m.PartitionEpoch = r.int32(), r.int32(), r.int32()
-	r.tags()
-}
-
-// String is one line.
-func (m *Partition) String() string {
-	return fmt.Sprintf("partition %s-%d leader=%d e%d replicas=%v isr=%v partition-epoch=%d", m.Topic, m.Partition, m.Leader,
-		m.LeaderEpoch, m.Replicas, m.ISR, m.PartitionEpoch)
-}
 
 // Resource types of a Config record.
 const (
@@ -183,13 +90,15 @@ type Config struct {
 // Type is ConfigRecord.
 func (*Config) Type() Type { return TypeConfig }
 
+func (*Config) version() uint64 { return 0 }
+
 func (m *Config) appendBody(b []byte) []byte {
 	b = append(b, byte(m.Resource))
 	b = appendString(appendString(b, m.Name), m.Key)
 	return noTags(appendNullable(b, m.Value, m.Delete))
 }
 
-func (m *Config) parseBody(r *reader) {
+func (m *Config) parseBody(r *reader, _ uint64) {
 	m.Resource, m.Name, m.Key = r.int8(), r.string(), r.string()
 	m.Value, m.Delete = r.nullable()
 	r.tags()
@@ -218,9 +127,11 @@ type RemoveTopic struct {
 // Type is RemoveTopicRecord.
 func (*RemoveTopic) Type() Type { return TypeRemoveTopic }
 
+func (*RemoveTopic) version() uint64 { return 0 }
+
 func (m *RemoveTopic) appendBody(b []byte) []byte { return noTags(append(b, m.Topic[:]...)) }
 
-func (m *RemoveTopic) parseBody(r *reader) {
+func (m *RemoveTopic) parseBody(r *reader, _ uint64) {
 	m.Topic = r.uuid()
 	r.tags()
 }
@@ -237,11 +148,13 @@ type FeatureLevel struct {
 // Type is FeatureLevelRecord.
 func (*FeatureLevel) Type() Type { return TypeFeatureLevel }
 
+func (*FeatureLevel) version() uint64 { return 0 }
+
 func (m *FeatureLevel) appendBody(b []byte) []byte {
 	return noTags(appendInt16(appendString(b, m.Name), m.Level))
 }
 
-func (m *FeatureLevel) parseBody(r *reader) {
+func (m *FeatureLevel) parseBody(r *reader, _ uint64) {
 	m.Name, m.Level = r.string(), r.int16()
 	r.tags()
 }
@@ -259,11 +172,13 @@ type ProducerIDs struct {
 // Type is ProducerIdsRecord.
 func (*ProducerIDs) Type() Type { return TypeProducerIDs }
 
+func (*ProducerIDs) version() uint64 { return 0 }
+
 func (m *ProducerIDs) appendBody(b []byte) []byte {
 	return noTags(appendInt64(appendInt64(appendInt32(b, m.Broker), m.BrokerEpoch), m.Next))
 }
 
-func (m *ProducerIDs) parseBody(r *reader) {
+func (m *ProducerIDs) parseBody(r *reader, _ uint64) {
 	m.Broker, m.BrokerEpoch, m.Next = r.int32(), r.int64(), r.int64()
 	r.tags()
 }
