@@ -7,6 +7,8 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"trialog/core/epochs"
+	"trialog/core/kafka"
 	"trialog/core/seglog/layout"
 )
 
@@ -35,4 +37,22 @@ func TestRetentionEndsWithTheLog(t *testing.T) {
 	require.NoFileExists(t, filepath.Join(dir, layout.FileName(0, layout.LogSuffix)))
 
 	require.False(t, l.deleteFirst(segs[1]), "the log is closed")
+}
+
+// A start that was raised and not saved goes back with a crash, and the epochs of what lies below come back with it.
+func TestAStartThatGoesBackFindsItsEpochs(t *testing.T) {
+	dir := newDir(t)
+	l := open(t, dir, testConfig(small()), Start{})
+	for i := range 4 {
+		mustAppend(t, l, batch(2, 30, 1000), kafka.LeaderEpoch(i))
+	}
+	l.SetHighWatermark(8)
+	_, err := l.DeleteRecords(5, 0)
+	require.NoError(t, err)
+	require.Equal(t, []epochs.Entry{{Epoch: 2, Start: 5}, {Epoch: 3, Start: 6}}, l.Epochs())
+	l.abandon()
+
+	l = open(t, dir, testConfig(small()), Start{LogStart: 2})
+	require.Equal(t, []epochs.Entry{{Epoch: 1, Start: 2}, {Epoch: 2, Start: 4}, {Epoch: 3, Start: 6}}, l.Epochs())
+	require.NoError(t, l.Close())
 }

@@ -16,7 +16,8 @@ import (
 	"trialog/core/seglog/layout"
 )
 
-// loadEpochs reads the leader-epoch checkpoint. A missing or bad one is rebuilt from the batches (KAFKA-16541).
+// loadEpochs reads the leader-epoch checkpoint. A missing or bad one is rebuilt from the batches (KAFKA-16541), and so is one
+// that begins above the log start: a crash may take back a start that was raised, but not the epochs that went with it.
 func (r *recovery) loadEpochs() error {
 	text, err := layout.ReadIfThere(filepath.Join(r.l.dir, layout.EpochFile))
 	if err != nil {
@@ -28,6 +29,9 @@ func (r *recovery) loadEpochs() error {
 		return nil
 	}
 	r.l.epochs = cache
+	if all := cache.Entries(); !r.start.Clean && len(all) > 0 && all[0].Start > max(r.start.LogStart, r.segs[0].base) {
+		r.rebuild, r.dirty = true, true
+	}
 	return nil
 }
 
