@@ -10,6 +10,8 @@ import (
 	"net"
 	"net/http"
 	"net/http/httptest"
+	"os"
+	"path/filepath"
 	"slices"
 	"strings"
 	"sync"
@@ -138,6 +140,36 @@ func TestL20RecoveryShowsProgress(t *testing.T) {
 	require.Equal(t, "0", scrape(t, b)[left])
 	require.Equal(t, "0", scrape(t, b)[fmt.Sprintf(`kafka_log_logmanager_remainingsegmentstorecover{dir=%q,threadNum="0"}`, dir)])
 	require.Equal(t, "0", scrape(t, b)["kafka_log_logmanager_offlinelogdirectorycount"])
+}
+
+// A log directory that failed is counted and named, and so are its partitions.
+func TestR28OfflineDirectoryShows(t *testing.T) {
+	one, two := t.TempDir(), filepath.Join(t.TempDir(), "two")
+	cfg, err := config.LoadBroker(nil, []string{
+		"node.id=1", "listeners=PLAINTEXT://127.0.0.1:0", "log.dirs=" + one + "," + two, "internal.segment.bytes=2000",
+	})
+	require.NoError(t, err)
+	b, err := broker.New(cfg, broker.Options{Meter: meter.New()})
+	require.NoError(t, err)
+	require.NoError(t, b.Start())
+	t.Cleanup(b.Abandon)
+	c, err := client.New(client.Config{Bootstrap: []string{b.Addr().String()}})
+	require.NoError(t, err)
+	t.Cleanup(c.Close)
+	create(t, c, "a", 4)
+	offline := fmt.Sprintf(`kafka_log_logmanager_logdirectoryoffline{logDirectory=%q}`, two)
+	require.Equal(t, "0", scrape(t, b)["kafka_log_logmanager_offlinelogdirectorycount"])
+	require.NotContains(t, scrape(t, b), offline)
+
+	require.NoError(t, os.RemoveAll(two))
+	p, err := c.NewProducer(client.ProducerConfig{Acks: -1})
+	require.NoError(t, err)
+	for i := int32(0); len(b.OfflineDirs()) == 0; i++ {
+		produce(t, p, "a", i%4, 10)
+	}
+	require.Equal(t, "1", scrape(t, b)["kafka_log_logmanager_offlinelogdirectorycount"])
+	require.Equal(t, "1", scrape(t, b)[offline])
+	require.Eventually(t, func() bool { return scrape(t, b)["kafka_server_replicamanager_offlinereplicacount"] == "2" }, 20*time.Second, time.Millisecond)
 }
 
 // After known traffic every count is exact.
