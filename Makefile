@@ -87,8 +87,8 @@ lint: ## gofmt, go vet (native and guest), staticcheck
 	@test -z "$$(gofmt -l .)" || { gofmt -l .; echo 'lint: the files above are not gofmt clean'; exit 1; }
 	$(GO) vet ./...
 	$(GO) vet -tags browser ./checker/report
-	GOOS=wasip1 GOARCH=wasm $(GO) vet -tags guest ./core/... ./checker/history ./checker/workload ./cmd/trialog
-	GOOS=linux GOARCH=amd64 $(GO) vet -tags guest ./core/... ./checker/history ./checker/workload ./cmd/trialog
+	GOOS=wasip1 GOARCH=wasm $(GO) vet -tags guest ./core/... ./checker/history ./checker/workload ./checker/sweep/subject ./cmd/trialog
+	GOOS=linux GOARCH=amd64 $(GO) vet -tags guest ./core/... ./checker/history ./checker/workload ./checker/sweep/subject ./cmd/trialog
 	$(STATICCHECK) ./...
 
 generate: ## what is generated from other files

@@ -9,7 +9,8 @@
 // directory makes the operations on its entries durable. A power cut keeps all of that and, by seed, any part of the
 // rest. A killed process leaves the page cache alone.
 //
-// Pages are 4 KiB, sectors 512 bytes. The page cache and the durable state share a page until one of them changes it.
+// Pages are 4 KiB, sectors 512 bytes. Space is given out in pages: to files as they are written, one to each directory, and
+// one more for every 64 names in it. The page cache and the durable state share a page until one of them changes it.
 //
 // Invariants:
 //
