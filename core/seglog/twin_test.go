@@ -83,6 +83,20 @@ func (m *twinMachine) batch(t *rapid.T) []byte {
 	return b.Finish()
 }
 
+// belowStart is the batches that lie wholly below the start.
+func (m *twinMachine) belowStart(t *rapid.T) (batches [][]byte) {
+	for _, s := range *m.l.segments.Load() {
+		b, err := os.ReadFile(s.path(layout.LogSuffix))
+		require.NoError(t, err)
+		for it := record.NewBatches(b); it.Next(); {
+			if h := it.Header(); h.NextOffset() <= m.l.StartOffset() {
+				batches = append(batches, it.Batch())
+			}
+		}
+	}
+	return batches
+}
+
 // compact runs one pass; a second one at once finds nothing to do.
 func (m *twinMachine) compact(t *rapid.T) {
 	if !m.cfg.Settings.CleanupCompact {
@@ -99,6 +113,7 @@ func (m *twinMachine) compact(t *rapid.T) {
 	require.LessOrEqual(t, d.Bound, m.w.Bound())
 	require.NoError(t, m.w.CheckCompacted(twin.Compaction{FirstDirty: d.First, Bound: d.Bound, NowMs: at}, o))
 	m.w.Adopt(o)
+	m.w.AdoptBelow(m.belowStart(t))
 	d, _, err = m.l.Clean(worker(), at)
 	require.NoError(t, err)
 	require.Zero(t, d.Dirty, "%v (L10)", d)

@@ -242,6 +242,17 @@ func (l *Log) checkBatches(o Outcome) error {
 	return nil
 }
 
+// AdoptBelow says which batches lie wholly below the start after a compaction: nobody reads them, but they have their size,
+// and Adopt knows only what they were.
+func (l *Log) AdoptBelow(batches [][]byte) {
+	l.begin()
+	var all []Batch
+	for _, raw := range batches {
+		all = append(all, mustParse(raw))
+	}
+	l.batches = append(all, slices.DeleteFunc(l.batches, func(b Batch) bool { return b.Next <= l.start })...)
+}
+
 // Adopt goes on from what a log has become, which Check or Allowed.Check approved: after a recovery, or a compaction.
 func (l *Log) Adopt(o Outcome) {
 	l.begin()
