@@ -63,10 +63,14 @@ func (b *Broker) recoverLogs() {
 			}
 		}
 	}
-	var all sync.WaitGroup
+	r.mu.Lock() // somebody may ask how far it is
 	for _, d := range r.dirs {
 		d.logs, d.left, d.reported = len(d.jobs), len(d.jobs), time.Now()
 		d.threads = make([]recoveryThread, min(int(b.live.Load().RecoveryThreads), d.logs))
+	}
+	r.mu.Unlock()
+	var all sync.WaitGroup
+	for _, d := range r.dirs {
 		for thread := range d.threads {
 			all.Go(func() { r.work(d, thread) })
 		}
