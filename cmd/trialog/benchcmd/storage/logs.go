@@ -55,7 +55,7 @@ func makeLogs(dir string, bytes int64) (*logs, error) {
 		if p == partitions {
 			tp, size = kafka.TopicPartition{Topic: compacted}, bytes
 		}
-		log, err := d.OpenLog(tp, kafka.TopicID{1: byte(p + 1)}, cfg.Topic(nil))
+		log, err := d.OpenLog(tp, kafka.TopicID{1: tp.Topic[0]}, cfg.Topic(nil))
 		if err != nil {
 			return nil, err
 		}
