@@ -37,7 +37,7 @@ test: build ## every test of the module
 	$(GO) test ./...
 	$(GO) test -tags guest,noasm ./core/codec
 
-sweep-guest: build
+sweep-guest: build ## the storage engine for the simulated OS, which `trialog sweep` crashes
 	@$(GO) run ./netsim/guest/guestbuild -o bin/sweep.wasm ./checker/sweep/subject
 	@rm -f bin/sweep.guest; $(GO) run ./netsim/guest/guestbuild -engine native -o bin/sweep.guest ./checker/sweep/subject || \
 		echo "no bin/sweep.guest: the engine of the simulated OS will be wasm"

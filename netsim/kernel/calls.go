@@ -189,6 +189,32 @@ func (p *Proc) tornWrite(t *Trap, c Call, fd int, src []byte, do func(File, []by
 	return n, e
 }
 
+// WriteSure is write(2), or pwrite(2) if off is not negative, on a [SureFile], made after the guest was told that it
+// succeeded. It is a call like others: traps may strike at it, and what a trap in its middle left out is written by
+// another call if the process lives on.
+func (p *Proc) WriteSure(fd int, src []byte, off int64) Errno {
+	name := "write"
+	if off >= 0 {
+		name = "pwrite"
+	}
+	for {
+		n, e := p.write(name, fd, src, func(f File, b []byte) (int, Errno) {
+			s, ok := f.(SureFile)
+			if !ok {
+				return 0, EBADF
+			}
+			return len(b), s.WriteSure(b, off)
+		})
+		if e != OK || n == len(src) {
+			return e
+		}
+		src = src[n:]
+		if off >= 0 {
+			off += int64(n)
+		}
+	}
+}
+
 // regular runs a call that only a file of a disk can serve.
 func (p *Proc) regular(name string, fd, n int, do func(Regular) (int64, Errno)) (int64, Errno) {
 	f := p.File(fd)

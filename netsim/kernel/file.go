@@ -50,6 +50,16 @@ type Regular interface {
 	Entries(p *Proc) ([]DirEntry, Errno)
 }
 
+// SureFile is a file of a disk that can take a write for certain: an engine may then let the guest go on before the
+// write is made.
+type SureFile interface {
+	File
+	// Sure tells whether writes to the file are taken whole and at once as long as its disk has no fault and room.
+	Sure() bool
+	// WriteSure writes all of src at off, or at the file's position if off is negative, whatever faults the disk has by now.
+	WriteSure(src []byte, off int64) Errno
+}
+
 // Socket is what stream sockets add to File.
 type Socket interface {
 	File
