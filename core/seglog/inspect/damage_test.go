@@ -182,8 +182,8 @@ type outcomes struct {
 // beginning of a log on is there; and the logs that a start accepted are sound when it is stopped, with their indexes.
 func TestDamage(t *testing.T) {
 	n := cases
-	if testing.Short() {
-		n /= 10
+	if testing.Short() || raceDetector {
+		n /= 20
 	}
 	made := readTree(t, makeDir(t, 24))
 	delete(made, layout.CleanMarker)

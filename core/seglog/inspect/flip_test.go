@@ -46,6 +46,9 @@ func TestCheckFindsEveryFlip(t *testing.T) {
 	flips := 0
 	for _, name := range files.names("") {
 		step := 11
+		if raceDetector {
+			step = 307
+		}
 		if os.Getenv("TRIALOG_EVERY_FLIP") != "" {
 			step = 1
 		}

@@ -20,7 +20,11 @@ func TestARehearsalIsWhatHappens(t *testing.T) {
 	made := readTree(t, makeDir(t, 24))
 	root := memoryDir(t)
 	clean, refused, changed := 0, 0, 0
-	for seed := range int64(300) {
+	n := int64(300)
+	if raceDetector {
+		n /= 20
+	}
+	for seed := range n {
 		hurt := maps.Clone(made)
 		h := hurt.hurt(draw(seed))
 		if seed%3 > 0 {
