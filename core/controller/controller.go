@@ -4,6 +4,7 @@ import (
 	"encoding/binary"
 	"fmt"
 	"slices"
+	"strconv"
 	"strings"
 
 	"trialog/core/kafka"
@@ -17,6 +18,14 @@ type Controller struct {
 	speculative *meta.Image // committed and the pending decisions
 	pending     []pending   // in order
 	seq         int64       // of the last decision with records
+
+	active    bool  // decides
+	leads     bool  // chosen, and active when it has reached the barrier
+	term      int32 // controller epoch
+	barrier   int64 // offset of the log up to which its predecessors may have written
+	reached   int64 // offset of the log up to which the committed image goes; -1 while that is not known
+	lastEpoch int64 // the last broker epoch that it gave
+	sessions  []session
 }
 
 // pending is a decision that is not committed yet.
@@ -25,14 +34,17 @@ type pending struct {
 	records []meta.Record
 }
 
-// New starts from the committed image, which is cloned.
+// New starts from the committed image, which is cloned. It decides at once unless cfg.Standby.
 func New(cfg Config, committed *meta.Image) *Controller {
-	return &Controller{cfg: cfg, committed: committed.Clone(), speculative: committed.Clone()}
+	return &Controller{cfg: cfg, committed: committed.Clone(), speculative: committed.Clone(), active: !cfg.Standby, reached: -1}
 }
 
 // Handle decides a request on top of all earlier decisions. It never fails: refusals are in the response.
-func (c *Controller) Handle(_ kafka.Now, req Request) Decision {
-	d := Decision{Durable: true}
+func (c *Controller) Handle(now kafka.Now, req Request) Decision {
+	if !c.active {
+		return Decision{Seq: c.seq, Term: c.term, Response: &NotController{}}
+	}
+	d := Decision{Durable: true, Term: c.term}
 	switch req := req.(type) {
 	case *CreateTopics:
 		d.Response, d.Records = c.createTopics(req)
@@ -47,6 +59,20 @@ func (c *Controller) Handle(_ kafka.Now, req Request) Decision {
 		d.Durable = c.cfg.Rules.ProducerIDsDurable
 	case *RegisterBroker:
 		d.Response, d.Records = c.registerBroker(req)
+	case *BrokerHeartbeat:
+		d.Response, d.Records, d.Timers = c.heartbeat(now, req)
+	case *SessionExpired:
+		d.Response, d.Records = c.sessionExpired(req)
+	case *UnregisterBroker:
+		d.Response, d.Records = c.unregisterBroker(req)
+	case *AlterPartition:
+		d.Response, d.Records = c.alterPartition(req)
+	case *ElectLeaders:
+		d.Response, d.Records = c.electLeaders(req)
+	case *BalanceLeaders:
+		d.Response, d.Records = c.balanceLeaders(req)
+	case *Reassign:
+		d.Response, d.Records = c.reassign(req)
 	default:
 		panic(fmt.Sprintf("controller: handle %T", req))
 	}
@@ -99,6 +125,80 @@ func (c *Controller) Drop() {
 	c.speculative = c.committed.Clone()
 }
 
+// Lead makes the machine the controller of a term. It decides nothing before Reached has come to barrier, the offset up to
+// which anybody before it may have written (C06).
+func (c *Controller) Lead(now kafka.Now, term int32, barrier int64) []Timer {
+	c.leads, c.term, c.barrier = true, term, barrier
+	return c.activate(now)
+}
+
+// activate begins to decide if nothing is missing. Brokers that are not fenced get a session: who is silent from now on is
+// fenced by this controller.
+func (c *Controller) activate(now kafka.Now) []Timer {
+	if !c.leads || c.active || c.reached < c.barrier && c.cfg.Rules.BarrierBeforeDecisions {
+		return nil
+	}
+	c.active = true
+	if c.cfg.SessionTimeoutMs == 0 {
+		return nil
+	}
+	var timers []Timer
+	for _, b := range c.committed.Brokers() {
+		s := c.session(b)
+		s.registered, s.shutdown = c.reached, c.reached
+		if !b.Fenced {
+			timers = append(timers, c.timer(now, b))
+		}
+	}
+	return timers
+}
+
+// Resign makes a standby of the machine, and drops what is pending.
+func (c *Controller) Resign() {
+	c.active, c.leads, c.sessions = false, false, nil
+	c.Drop()
+}
+
+// Replay applies records that another controller wrote. An error is corruption and leaves the image as it was before the
+// record. It panics in a controller that has begun to decide: nobody else writes now.
+func (c *Controller) Replay(records ...meta.Record) error {
+	if c.active && c.cfg.Rules.BarrierBeforeDecisions {
+		panic("controller: replay beside decisions")
+	}
+	next := c.committed.Clone()
+	var err error
+	for _, r := range records {
+		if err = next.Apply(r); err != nil {
+			break
+		}
+	}
+	c.committed, c.speculative = next, next.Clone()
+	return err
+}
+
+// Reached says that the committed image is that of the log up to an offset, inclusive. What was committed before is known
+// to stand there or before; a controller that waits for its barrier may begin.
+func (c *Controller) Reached(now kafka.Now, offset int64) []Timer {
+	c.reached = max(c.reached, offset)
+	for i := range c.sessions {
+		s := &c.sessions[i]
+		b := c.committed.Broker(s.broker)
+		if b == nil || b.Epoch != s.epoch {
+			continue
+		}
+		if s.registered < 0 {
+			s.registered = c.reached
+		}
+		if s.shutdown < 0 && b.InControlledShutdown {
+			s.shutdown = c.reached
+		}
+	}
+	return c.activate(now)
+}
+
+// Active: it decides.
+func (c *Controller) Active() bool { return c.active }
+
 // Image is the committed image; read-only, it never changes: later commits make another one.
 func (c *Controller) Image() *meta.Image { return c.committed }
 
@@ -109,7 +209,7 @@ func (c *Controller) Pending() int { return len(c.pending) }
 func (c *Controller) Clone() *Controller {
 	n := *c
 	n.speculative = c.speculative.Clone()
-	n.pending = slices.Clone(c.pending)
+	n.pending, n.sessions = slices.Clone(c.pending), slices.Clone(c.sessions)
 	return &n
 }
 
@@ -124,12 +224,27 @@ func (c *Controller) AppendTo(b []byte) []byte {
 			b = meta.AppendRecord(b, r)
 		}
 	}
+	b = append(b, 0)
+	for _, flag := range []bool{c.active, c.leads} {
+		b = strconv.AppendBool(b, flag)
+	}
+	for _, v := range []int64{int64(c.term), c.barrier, c.reached, c.lastEpoch} {
+		b = binary.AppendVarint(b, v)
+	}
+	for _, s := range c.sessions {
+		for _, v := range []int64{int64(s.broker), s.epoch, s.registered, s.shutdown, s.heard} {
+			b = binary.AppendVarint(b, v)
+		}
+	}
 	return b
 }
 
 // String is the committed image and the pending records.
 func (c *Controller) String() string {
 	var b strings.Builder
+	if c.cfg.Standby {
+		fmt.Fprintf(&b, "controller active=%t term=%d reached=%d barrier=%d\n", c.active, c.term, c.reached, c.barrier)
+	}
 	b.WriteString(c.committed.String())
 	for _, p := range c.pending {
 		for _, r := range p.records {
@@ -150,42 +265,4 @@ func (c *Controller) allocateProducerIDs(req *AllocateProducerIDs) (*AllocatePro
 	}
 	records := c.decide(&meta.ProducerIDs{Broker: req.Broker, BrokerEpoch: req.BrokerEpoch, Next: first + kafka.ProducerIDBlock})
 	return &AllocateProducerIDsResponse{First: first, Count: kafka.ProducerIDBlock}, records
-}
-
-// checkBroker refuses a process that is not the registered one.
-func (c *Controller) checkBroker(id kafka.NodeID, epoch int64) kafka.ErrorCode {
-	switch b := c.speculative.Broker(id); {
-	case b == nil:
-		return kafka.ErrBrokerIDNotRegistered
-	case b.Epoch != epoch:
-		return kafka.ErrStaleBrokerEpoch
-	}
-	return kafka.ErrNone
-}
-
-// registerBroker gives a new process a new broker epoch, and a new leader epoch to every partition that it leads or may
-// lead again: what the process before it wrote and lost must not be taken for what this one writes (KIP-101). The same
-// process asking again gets the same answer.
-func (c *Controller) registerBroker(req *RegisterBroker) (*RegisterBrokerResponse, []meta.Record) {
-	if req.Broker < 0 || req.Incarnation.IsZero() {
-		return &RegisterBrokerResponse{Code: kafka.ErrInvalidRequest, BrokerEpoch: kafka.NoBrokerEpoch}, nil
-	}
-	if b := c.speculative.Broker(req.Broker); b != nil && b.Incarnation == req.Incarnation {
-		return &RegisterBrokerResponse{BrokerEpoch: b.Epoch}, nil
-	}
-	epoch := int64(0)
-	for _, b := range c.speculative.Brokers() {
-		epoch = max(epoch, b.Epoch+1)
-	}
-	records := []meta.Record{&meta.RegisterBroker{Broker: req.Broker, Incarnation: req.Incarnation, BrokerEpoch: epoch,
-		Endpoints: req.Endpoints, Rack: req.Rack}}
-	for _, t := range c.speculative.Topics() {
-		for i, p := range t.Partitions {
-			if p.Leader == req.Broker || p.Leader == kafka.NoNode && slices.Contains(p.ISR, req.Broker) {
-				records = append(records, &meta.Partition{Topic: t.ID, Partition: kafka.PartitionID(i), Replicas: p.Replicas, ISR: p.ISR,
-					Leader: req.Broker, LeaderEpoch: p.LeaderEpoch + 1, PartitionEpoch: p.PartitionEpoch + 1})
-			}
-		}
-	}
-	return &RegisterBrokerResponse{BrokerEpoch: epoch}, c.decide(records...)
 }

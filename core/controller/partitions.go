@@ -19,6 +19,7 @@ type MorePartitions struct {
 type CreatePartitions struct {
 	Topics       []MorePartitions
 	ValidateOnly bool
+	Draw         uint64 // as in CreateTopics
 }
 
 // CreatePartitionsResponse has one entry for each requested topic, in order; for a name that is there twice one for each
@@ -41,7 +42,7 @@ func (c *Controller) createPartitions(req *CreatePartitions) (*CreatePartitionsR
 		names[i] = req.Topics[i].Topic
 	}
 	refused, records := c.planEach(names, req.ValidateOnly, func(i, have int) ([]meta.Record, *refusal) {
-		return c.planPartitions(&req.Topics[i], have)
+		return c.planPartitions(&req.Topics[i], req.Draw, have)
 	})
 	resp := &CreatePartitionsResponse{Topics: make([]TopicOutcome, len(names))}
 	for i, no := range refused {
@@ -55,7 +56,7 @@ func (c *Controller) createPartitions(req *CreatePartitions) (*CreatePartitionsR
 
 // planPartitions is the partitions as they would be made, in the order in which Kafka checks. have is how many records
 // the request has planned so far.
-func (c *Controller) planPartitions(t *MorePartitions, have int) ([]meta.Record, *refusal) {
+func (c *Controller) planPartitions(t *MorePartitions, draw uint64, have int) ([]meta.Record, *refusal) {
 	topic := c.speculative.Topic(t.Topic)
 	if topic == nil {
 		return nil, refuse(kafka.ErrUnknownTopicOrPartition, "This server does not host this topic-partition.")
@@ -76,25 +77,31 @@ func (c *Controller) planPartitions(t *MorePartitions, have int) ([]meta.Record,
 	if no := tooMany(more, have); no != nil {
 		return nil, no
 	}
-	replicas, no := c.placeMore(t, more, len(topic.Partitions[0].Replicas))
+	replicas, no := c.placeMore(t, draw, more, len(topic.Partitions[0].Replicas))
 	if no != nil {
 		return nil, no
 	}
-	records := make([]meta.Record, 0, more)
+	return c.newPartitions(make([]meta.Record, 0, more), topic.ID, now, replicas)
+}
+
+// newPartitions appends the records of partitions from a number on. Replicas that are fenced or shut down are not in sync;
+// where none is, nothing is made.
+func (c *Controller) newPartitions(records []meta.Record, topic kafka.TopicID, from int, replicas [][]kafka.NodeID) ([]meta.Record, *refusal) {
 	for i, r := range replicas {
-		records = append(records, &meta.Partition{Topic: topic.ID, Partition: kafka.PartitionID(now + i), Replicas: r, ISR: r, Leader: r[0]})
+		isr := slices.DeleteFunc(slices.Clone(r), func(n kafka.NodeID) bool { return !c.speculative.Broker(n).Active() })
+		if len(isr) == 0 {
+			return nil, refuse(kafka.ErrInvalidReplicaAssignment, "All brokers specified in the manual partition assignment for partition %d "+
+				"are fenced or in controlled shutdown.", from+i)
+		}
+		records = append(records, &meta.Partition{Topic: topic, Partition: kafka.PartitionID(from + i), Replicas: r, ISR: isr, Leader: isr[0]})
 	}
 	return records, nil
 }
 
 // placeMore is the replicas of each new partition: as many as the topic's first partition has.
-func (c *Controller) placeMore(t *MorePartitions, more, factor int) ([][]kafka.NodeID, *refusal) {
+func (c *Controller) placeMore(t *MorePartitions, draw uint64, more, factor int) ([][]kafka.NodeID, *refusal) {
 	if t.Assignment == nil {
-		live := c.live()
-		if factor > len(live) {
-			return nil, tooFewBrokers(factor, len(live))
-		}
-		return c.place(live, more, factor), nil
+		return c.place(draw, more, factor)
 	}
 	out := make([][]kafka.NodeID, 0, more)
 	for _, replicas := range t.Assignment {

@@ -6,10 +6,11 @@ import (
 	"trialog/core/meta"
 )
 
-// Request is one of CreateTopics, DeleteTopics, CreatePartitions, AlterConfigs, AllocateProducerIDs, RegisterBroker.
+// Request is one of CreateTopics, DeleteTopics, CreatePartitions, AlterConfigs, AllocateProducerIDs, RegisterBroker,
+// BrokerHeartbeat, SessionExpired, UnregisterBroker, AlterPartition, ElectLeaders, BalanceLeaders, Reassign.
 type Request interface{ isRequest() }
 
-// Response answers a request; its type is CreateTopicsResponse for CreateTopics and so on.
+// Response answers a request; its type is CreateTopicsResponse for CreateTopics and so on, or NotController.
 type Response interface{ isResponse() }
 
 // Decision is the outcome of a request.
@@ -23,14 +24,28 @@ type Decision struct {
 	// producer ids when rule producer-ids-durable is off.
 	Durable  bool
 	Response Response
+	// Term is the controller epoch, which goes into the context of every record.
+	Term int32
+	// Timers are to be set when the decision is committed.
+	Timers []Timer
 }
+
+// NotController answers every request to a machine that is no controller, or none yet: NOT_CONTROLLER.
+type NotController struct{}
 
 // Config is what does not change with the state.
 type Config struct {
 	Node                     kafka.NodeID
 	NumPartitions            int32 // num.partitions
 	DefaultReplicationFactor int16 // default.replication.factor
-	Rules                    Rules
+	MinISR                   int32 // min.insync.replicas where nothing else is set; 0 counts as 1
+	UncleanElection          bool  // unclean.leader.election.enable where nothing else is set
+	// SessionTimeoutMs is broker.session.timeout.ms. 0: there are no sessions, a broker that registers is there for good
+	// and leads its partitions at once, as one does that is its own controller.
+	SessionTimeoutMs int64
+	// Standby: the machine begins as one of several voters and decides nothing before Lead.
+	Standby bool
+	Rules   Rules
 }
 
 // NewTopic is one topic of a CreateTopics request.
@@ -62,6 +77,9 @@ type NewConfig struct {
 type CreateTopics struct {
 	Topics       []NewTopic
 	ValidateOnly bool
+	// Draw is a number that the shell drew; what Kafka draws to place replicas follows from it. 0: nothing is drawn, the
+	// stripes begin where the partitions that exist end.
+	Draw uint64
 	// Internal allows internal topics: for the broker's own use, never from a client.
 	Internal bool
 }
@@ -115,25 +133,10 @@ type AllocateProducerIDsResponse struct {
 	Count int32
 }
 
-// RegisterBroker registers a broker process.
-type RegisterBroker struct {
-	Broker      kafka.NodeID
-	Incarnation kafka.TopicID // UUID of the process, drawn by the shell
-	Endpoints   []meta.Endpoint
-	Rack        string
-}
-
-// RegisterBrokerResponse has the broker epoch of the registration.
-type RegisterBrokerResponse struct {
-	Code        kafka.ErrorCode
-	BrokerEpoch int64
-}
-
+func (*NotController) isResponse()               {}
 func (*CreateTopics) isRequest()                 {}
 func (*DeleteTopics) isRequest()                 {}
 func (*AllocateProducerIDs) isRequest()          {}
-func (*RegisterBroker) isRequest()               {}
 func (*CreateTopicsResponse) isResponse()        {}
 func (*DeleteTopicsResponse) isResponse()        {}
 func (*AllocateProducerIDsResponse) isResponse() {}
-func (*RegisterBrokerResponse) isResponse()      {}

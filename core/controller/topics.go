@@ -34,7 +34,7 @@ func (c *Controller) createTopics(req *CreateTopics) (*CreateTopicsResponse, []m
 	made := make([]CreatedTopic, len(req.Topics))
 	refused, records := c.planEach(names, req.ValidateOnly, func(i, have int) (records []meta.Record, no *refusal) {
 		if no = tooMany(1, i); no == nil { // each has a partition at least, and a name costs a look at all topics
-			made[i], records, no = c.planTopic(&req.Topics[i], req.Internal, have)
+			made[i], records, no = c.planTopic(&req.Topics[i], req, have)
 		}
 		return records, no
 	})
@@ -85,15 +85,15 @@ func duplicates[T any](values []T, compare func(a, b T) int) []T {
 
 // planTopic is a topic as it would be made, in the order in which Kafka checks. have is how many records the request has
 // planned so far.
-func (c *Controller) planTopic(t *NewTopic, internal bool, have int) (made CreatedTopic, records []meta.Record, no *refusal) {
-	if no = c.checkName(t.Name, internal); no != nil {
+func (c *Controller) planTopic(t *NewTopic, req *CreateTopics, have int) (made CreatedTopic, records []meta.Record, no *refusal) {
+	if no = c.checkName(t.Name, req.Internal); no != nil {
 		return made, nil, no
 	}
 	configs, no := checkConfigs(t.Configs)
 	if no != nil {
 		return made, nil, no
 	}
-	replicas, no := c.assign(t, have)
+	replicas, no := c.assign(t, req.Draw, have)
 	if no != nil {
 		return made, nil, no
 	}
@@ -104,8 +104,8 @@ func (c *Controller) planTopic(t *NewTopic, internal bool, have int) (made Creat
 	for _, p := range configs {
 		records = append(records, &meta.Config{Resource: meta.ResourceTopic, Name: t.Name, Key: p.Name, Value: p.Value})
 	}
-	for i, r := range replicas {
-		records = append(records, &meta.Partition{Topic: t.ID, Partition: kafka.PartitionID(i), Replicas: r, ISR: r, Leader: r[0]})
+	if records, no = c.newPartitions(records, t.ID, 0, replicas); no != nil {
+		return made, nil, no
 	}
 	made = CreatedTopic{Name: t.Name, Partitions: int32(len(replicas)), ReplicationFactor: int16(len(replicas[0])), Configs: configs}
 	return made, records, nil
@@ -146,7 +146,7 @@ func checkConfigs(configs []NewConfig) ([]config.Pair, *refusal) {
 }
 
 // assign is the replicas of each partition.
-func (c *Controller) assign(t *NewTopic, have int) ([][]kafka.NodeID, *refusal) {
+func (c *Controller) assign(t *NewTopic, draw uint64, have int) ([][]kafka.NodeID, *refusal) {
 	if len(t.Assignment) > 0 {
 		return c.assignManually(t, have)
 	}
@@ -166,27 +166,7 @@ func (c *Controller) assign(t *NewTopic, have int) ([][]kafka.NodeID, *refusal) 
 	if no := tooMany(int(partitions), have); no != nil {
 		return nil, no
 	}
-	live := c.live()
-	if int(factor) > len(live) {
-		return nil, tooFewBrokers(int(factor), len(live))
-	}
-	return c.place(live, int(partitions), int(factor)), nil
-}
-
-// live is the brokers that may be given partitions.
-func (c *Controller) live() []kafka.NodeID {
-	var live []kafka.NodeID
-	for _, b := range c.speculative.Brokers() {
-		if !b.Fenced {
-			live = append(live, b.ID)
-		}
-	}
-	return live
-}
-
-func tooFewBrokers(factor, live int) *refusal {
-	return refuse(kafka.ErrInvalidReplicationFactor, "Unable to replicate the partition %d time(s): The target "+
-		"replication factor of %d cannot be reached because only %d broker(s) are registered.", factor, factor, live)
+	return c.place(draw, int(partitions), int(factor))
 }
 
 func tooMany(partitions, have int) *refusal {
@@ -194,22 +174,6 @@ func tooMany(partitions, have int) *refusal {
 		return refuse(kafka.ErrPolicyViolation, "Excessively large number of partitions per request: at most %d", PartitionsMax)
 	}
 	return nil
-}
-
-// place spreads leaders and replicas over the live brokers, going on where the partitions that exist end. Kafka begins
-// at a random broker; a machine draws nothing.
-func (c *Controller) place(live []kafka.NodeID, partitions, factor int) [][]kafka.NodeID {
-	next := 0
-	for _, t := range c.speculative.Topics() {
-		next += len(t.Partitions)
-	}
-	out := make([][]kafka.NodeID, partitions)
-	for p := range out {
-		for r := range factor {
-			out[p] = append(out[p], live[(next+p+r)%len(live)])
-		}
-	}
-	return out
 }
 
 // assignManually checks the replicas that the client chose.

@@ -16,7 +16,18 @@ import (
 func TestTranscripts(t *testing.T) {
 	transcript.Run(t, func(t *testing.T) func(string) string {
 		p := &player{t: t, c: newController(AllRules())}
-		return func(command string) string { return p.run(strings.Fields(command)) }
+		var c *cluster
+		return func(command string) string {
+			words := strings.Fields(command)
+			if words[0] == "cluster" {
+				c = newCluster(t, words[1:])
+				return c.show()
+			}
+			if c != nil {
+				return c.run(words)
+			}
+			return p.run(words)
+		}
 	})
 }
 

@@ -124,11 +124,12 @@ func (m *Image) replaceTopic(t *TopicImage) {
 	m.ids[i] = t
 }
 
-// changed is a topic image that may be changed: t itself while it is built, else a copy in its place.
+// changed is a topic image that may be changed: t itself if nobody else knows it, else a copy in its place.
 func (m *Image) changed(t *TopicImage) *TopicImage {
 	if t != m.building {
 		t = t.clone()
 		m.replaceTopic(t)
+		m.building = t
 	}
 	return t
 }

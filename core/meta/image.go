@@ -21,7 +21,7 @@ type Image struct {
 	features []FeatureLevel // by name
 	nextPID  kafka.ProducerID
 
-	// building is a topic that this image made and nobody else knows: its partitions are added in place.
+	// building is a topic image that this image made and nobody else knows: it is changed in place.
 	building *TopicImage
 }
 
@@ -85,6 +85,9 @@ type BrokerImage struct {
 // Active: it may lead and be in sync.
 func (b *BrokerImage) Active() bool { return !b.Fenced && !b.InControlledShutdown }
 
+// DirUnassigned is Kafka's id for a replica whose broker has not yet chosen a directory.
+var DirUnassigned = kafka.TopicID{15: 1}
+
 // dirLost is Kafka's id for a replica whose directory failed and whose place is not known.
 var dirLost = kafka.TopicID{15: 2}
 
@@ -93,7 +96,7 @@ func (b *BrokerImage) HasDir(dir kafka.TopicID) bool {
 	if dir == dirLost {
 		return false
 	}
-	return dir.IsReserved() || len(b.LogDirs) == 0 || slices.Contains(b.LogDirs, dir)
+	return dir == kafka.TopicID{} || dir == DirUnassigned || len(b.LogDirs) == 0 || slices.Contains(b.LogDirs, dir)
 }
 
 // Endpoint is where the broker is dialed by who came through the listener of that name; its first endpoint if it has no

@@ -1,0 +1,278 @@
+package controller
+
+import (
+	"cmp"
+	"slices"
+
+	"trialog/core/kafka"
+	"trialog/core/meta"
+)
+
+// RegisterBroker registers a broker process. With sessions (Config.SessionTimeoutMs) it is fenced until its heartbeats
+// show that it has applied its registration.
+type RegisterBroker struct {
+	Broker      kafka.NodeID
+	Incarnation kafka.TopicID // UUID of the process, drawn by the shell
+	Endpoints   []meta.Endpoint
+	Rack        string
+	Features    []meta.Feature
+	LogDirs     []kafka.TopicID
+	// PreviousEpoch is the broker epoch that the process before it wrote down when it was shut down cleanly, -1 if it
+	// was not: that life's epoch or else the registration is one after an unclean shutdown (KIP-966).
+	PreviousEpoch int64
+}
+
+// RegisterBrokerResponse has the broker epoch of the registration.
+type RegisterBrokerResponse struct {
+	Code        kafka.ErrorCode
+	BrokerEpoch int64
+}
+
+// BrokerHeartbeat keeps a broker's session, and asks for what it wants to be (KIP-631).
+type BrokerHeartbeat struct {
+	Broker         kafka.NodeID
+	BrokerEpoch    int64
+	MetadataOffset int64 // up to which it has applied the metadata, inclusive
+	WantFence      bool
+	WantShutDown   bool
+	OfflineDirs    []kafka.TopicID // directories that failed (KIP-858)
+}
+
+// BrokerHeartbeatResponse is what the broker is.
+type BrokerHeartbeatResponse struct {
+	Code     kafka.ErrorCode
+	CaughtUp bool
+	Fenced   bool
+	ShutDown bool // it may go now
+}
+
+// SessionExpired is a Timer that was not replaced in time.
+type SessionExpired struct {
+	Broker      kafka.NodeID
+	BrokerEpoch int64
+}
+
+// UnregisterBroker forgets a broker for good.
+type UnregisterBroker struct{ Broker kafka.NodeID }
+
+// UnregisterBrokerResponse answers UnregisterBroker.
+type UnregisterBrokerResponse struct{ Code kafka.ErrorCode }
+
+// SessionExpiredResponse says whether the broker was fenced.
+type SessionExpiredResponse struct{ Fenced bool }
+
+func (*RegisterBroker) isRequest()            {}
+func (*BrokerHeartbeat) isRequest()           {}
+func (*SessionExpired) isRequest()            {}
+func (*UnregisterBroker) isRequest()          {}
+func (*RegisterBrokerResponse) isResponse()   {}
+func (*BrokerHeartbeatResponse) isResponse()  {}
+func (*SessionExpiredResponse) isResponse()   {}
+func (*UnregisterBrokerResponse) isResponse() {}
+
+// Timer asks for Handle(SessionExpired) with this broker and epoch at monotonic time At. It replaces an earlier one of
+// the same broker, which then must not come any more.
+type Timer struct {
+	Broker      kafka.NodeID
+	BrokerEpoch int64
+	At          int64 // MonoNs
+}
+
+// session is what the controller knows of a broker besides its registration. It is not in the log: a new controller
+// learns it anew.
+type session struct {
+	broker     kafka.NodeID
+	epoch      int64
+	registered int64 // the registration stands at this offset of the log or before; -1 while that is not known
+	shutdown   int64 // the same of its controlled shutdown
+	heard      int64 // metadata offset of its last heartbeat, or -1
+}
+
+func compareSessions(s session, id kafka.NodeID) int { return cmp.Compare(s.broker, id) }
+
+// session is that of a broker in its life.
+func (c *Controller) session(b *meta.BrokerImage) *session {
+	i, ok := slices.BinarySearchFunc(c.sessions, b.ID, compareSessions)
+	if !ok {
+		c.sessions = slices.Insert(c.sessions, i, session{broker: b.ID})
+	}
+	if s := &c.sessions[i]; !ok || s.epoch != b.Epoch {
+		*s = session{broker: b.ID, epoch: b.Epoch, registered: -1, shutdown: -1, heard: -1}
+	}
+	return &c.sessions[i]
+}
+
+func (c *Controller) timer(now kafka.Now, b *meta.BrokerImage) Timer {
+	const nsPerMs = 1_000_000
+	return Timer{Broker: b.ID, BrokerEpoch: b.Epoch, At: now.MonoNs + c.cfg.SessionTimeoutMs*nsPerMs}
+}
+
+// checkBroker refuses a process that is not the registered one.
+func (c *Controller) checkBroker(id kafka.NodeID, epoch int64) kafka.ErrorCode {
+	if c.speculative.Broker(id) == nil {
+		return kafka.ErrBrokerIDNotRegistered
+	}
+	return c.checkLife(id, epoch)
+}
+
+// checkLife is the same for messages between broker and controller, where a broker that is not registered is one of an
+// earlier life too.
+func (c *Controller) checkLife(id kafka.NodeID, epoch int64) kafka.ErrorCode {
+	if b := c.speculative.Broker(id); b == nil || b.Epoch != epoch {
+		return kafka.ErrStaleBrokerEpoch
+	}
+	return kafka.ErrNone
+}
+
+// registerBroker gives a new process a new broker epoch. The same process asking again gets the same answer. Kafka refuses
+// a new process while the session of the one before it lasts; here the new one takes over at once, since what it may have
+// lost is taken into account at once too.
+func (c *Controller) registerBroker(req *RegisterBroker) (*RegisterBrokerResponse, []meta.Record) {
+	if req.Broker < 0 || req.Incarnation.IsZero() {
+		return &RegisterBrokerResponse{Code: kafka.ErrInvalidRequest, BrokerEpoch: kafka.NoBrokerEpoch}, nil
+	}
+	was := c.speculative.Broker(req.Broker)
+	if was != nil && was.Incarnation == req.Incarnation {
+		return &RegisterBrokerResponse{BrokerEpoch: was.Epoch}, nil
+	}
+	r := &meta.RegisterBroker{Broker: req.Broker, Incarnation: req.Incarnation, Endpoints: req.Endpoints, Rack: req.Rack,
+		Features: req.Features, LogDirs: req.LogDirs}
+	for _, b := range c.speculative.Brokers() {
+		r.BrokerEpoch = max(r.BrokerEpoch, b.Epoch+1)
+	}
+	if c.cfg.SessionTimeoutMs == 0 {
+		return c.registerAlone(r)
+	}
+	// In Kafka an epoch is an offset of the log, so that no epoch comes twice, also after a broker was forgotten.
+	r.BrokerEpoch = max(r.BrokerEpoch, c.reached+1, c.lastEpoch+1)
+	c.lastEpoch = r.BrokerEpoch
+	r.Fenced = true
+	clean := was != nil && req.PreviousEpoch == was.Epoch
+	records := c.decide(r)
+	if clean || c.cfg.Rules.UncleanRestartLeavesISR {
+		records = append(records, c.leaves(req.Broker, !clean)...)
+	}
+	c.session(c.speculative.Broker(req.Broker))
+	return &RegisterBrokerResponse{BrokerEpoch: r.BrokerEpoch}, records
+}
+
+// registerAlone registers without sessions: the broker is its own controller, and at once there for its clients. Every
+// partition that it leads or may lead again gets a new leader epoch: what the process before it wrote and lost must not be
+// taken for what this one writes (KIP-101).
+func (c *Controller) registerAlone(r *meta.RegisterBroker) (*RegisterBrokerResponse, []meta.Record) {
+	records := []meta.Record{r}
+	for _, t := range c.speculative.Topics() {
+		for i, p := range t.Partitions {
+			if p.Leader == r.Broker || p.Leader == kafka.NoNode && slices.Contains(p.ISR, r.Broker) {
+				records = append(records, &meta.Partition{Topic: t.ID, Partition: kafka.PartitionID(i), Replicas: p.Replicas, ISR: p.ISR,
+					Leader: r.Broker, LeaderEpoch: p.LeaderEpoch + 1, PartitionEpoch: p.PartitionEpoch + 1})
+			}
+		}
+	}
+	return &RegisterBrokerResponse{BrokerEpoch: r.BrokerEpoch}, c.decide(records...)
+}
+
+// heartbeat keeps the session and decides the next state of the broker.
+func (c *Controller) heartbeat(now kafka.Now, req *BrokerHeartbeat) (*BrokerHeartbeatResponse, []meta.Record, []Timer) {
+	b := c.speculative.Broker(req.Broker)
+	if code := c.checkLife(req.Broker, req.BrokerEpoch); code != kafka.ErrNone && (b == nil || c.cfg.Rules.HeartbeatChecksEpoch) {
+		return &BrokerHeartbeatResponse{Code: code, Fenced: true}, nil, nil
+	}
+	s := *c.session(b)
+	resp := &BrokerHeartbeatResponse{CaughtUp: s.registered >= 0 && req.MetadataOffset >= s.registered}
+	var records []meta.Record
+	switch {
+	case b.Fenced && req.WantShutDown:
+		resp.ShutDown = true
+	case b.Fenced && !req.WantFence && !b.InControlledShutdown && (resp.CaughtUp || !c.cfg.Rules.UnfenceWhenCaughtUp):
+		records = c.decide(&meta.BrokerChange{Broker: b.ID, BrokerEpoch: b.Epoch, Fenced: meta.Ends})
+		records = append(records, c.electLeaderless()...)
+	case b.Fenced:
+	case b.InControlledShutdown:
+		resp.ShutDown = !c.leadsAny(b.ID) && s.shutdown >= 0 && s.shutdown <= c.lowestActive()
+	case req.WantFence:
+		resp.ShutDown = req.WantShutDown
+		records = c.fence(b)
+	case req.WantShutDown && c.leadsAny(b.ID):
+		records = c.decide(&meta.BrokerChange{Broker: b.ID, BrokerEpoch: b.Epoch, InControlledShutdown: true})
+		records = append(records, c.leaves(b.ID, false)...)
+	case req.WantShutDown:
+		resp.ShutDown = true
+	}
+	if resp.ShutDown && !c.speculative.Broker(b.ID).Fenced {
+		records = append(records, c.fence(b)...)
+	}
+	records = append(records, c.dirsFailed(b, req.OfflineDirs)...)
+	b = c.speculative.Broker(req.Broker)
+	c.session(b).heard, resp.Fenced = req.MetadataOffset, b.Fenced
+	if b.Fenced {
+		return resp, records, nil
+	}
+	return resp, records, []Timer{c.timer(now, b)}
+}
+
+// fence takes a broker out of service, and out of every ISR.
+func (c *Controller) fence(b *meta.BrokerImage) []meta.Record {
+	records := c.decide(&meta.BrokerChange{Broker: b.ID, BrokerEpoch: b.Epoch, Fenced: meta.Becomes})
+	return append(records, c.leaves(b.ID, false)...)
+}
+
+// dirsFailed takes a broker out of the ISR of the partitions that it has in directories that failed. One that has no
+// directory left keeps the last: it stops by itself.
+func (c *Controller) dirsFailed(b *meta.BrokerImage, failed []kafka.TopicID) []meta.Record {
+	left := slices.DeleteFunc(slices.Clone(b.LogDirs), func(d kafka.TopicID) bool { return slices.Contains(failed, d) })
+	if len(left) == 0 || len(left) == len(b.LogDirs) {
+		return nil
+	}
+	records := c.decide(&meta.BrokerChange{Broker: b.ID, BrokerEpoch: b.Epoch, LogDirs: left})
+	return append(records, c.eachPartition(func(t *meta.TopicImage, id kafka.PartitionID, p *meta.PartitionImage) *change {
+		if !slices.Contains(failed, p.Directory(b.ID)) || !slices.Contains(p.ISR, b.ID) {
+			return nil
+		}
+		g := c.change(t, id)
+		g.isr = without(p.ISR, b.ID)
+		return g
+	})...)
+}
+
+// leadsAny: the broker leads a partition.
+func (c *Controller) leadsAny(node kafka.NodeID) bool {
+	for _, t := range c.speculative.Topics() {
+		for i := range t.Partitions {
+			if t.Partitions[i].Leader == node {
+				return true
+			}
+		}
+	}
+	return false
+}
+
+// lowestActive is the offset up to which every active broker has applied the metadata.
+func (c *Controller) lowestActive() int64 {
+	lowest := int64(1<<63 - 1)
+	for _, b := range c.speculative.Brokers() {
+		if b.Active() {
+			lowest = min(lowest, c.session(b).heard)
+		}
+	}
+	return lowest
+}
+
+// sessionExpired fences a broker that was silent. Brokers that expire in the same tick are fenced one on top of the other
+// (KAFKA-13173).
+func (c *Controller) sessionExpired(req *SessionExpired) (*SessionExpiredResponse, []meta.Record) {
+	b := c.speculative.Broker(req.Broker)
+	if b == nil || b.Epoch != req.BrokerEpoch || b.Fenced {
+		return &SessionExpiredResponse{}, nil
+	}
+	return &SessionExpiredResponse{Fenced: true}, c.fence(b)
+}
+
+func (c *Controller) unregisterBroker(req *UnregisterBroker) (*UnregisterBrokerResponse, []meta.Record) {
+	b := c.speculative.Broker(req.Broker)
+	if b == nil {
+		return &UnregisterBrokerResponse{Code: kafka.ErrBrokerIDNotRegistered}, nil
+	}
+	records := c.decide(&meta.UnregisterBroker{Broker: b.ID, BrokerEpoch: b.Epoch})
+	return &UnregisterBrokerResponse{}, append(records, c.leaves(b.ID, true)...)
+}

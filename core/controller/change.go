@@ -1,0 +1,301 @@
+package controller
+
+import (
+	"slices"
+	"strconv"
+	"strings"
+
+	"trialog/core/config"
+	"trialog/core/kafka"
+	"trialog/core/meta"
+)
+
+// election is whom a change of a partition may elect.
+type election uint8
+
+const (
+	electClean     election = iota // the leader stays if it can
+	electPreferred                 // the first replica, if it can lead
+	electUnclean                   // clean if possible, else any live replica
+)
+
+// change is what a decision wants of one partition. Fields begin as the partition is; build makes the record.
+type change struct {
+	c                                    *Controller
+	topic                                *meta.TopicImage
+	id                                   kafka.PartitionID
+	was                                  meta.PartitionImage
+	isr, replicas, removing, adding, elr []kafka.NodeID
+	recovering                           bool
+	election                             election
+	lost                                 kafka.NodeID // restarted uncleanly: no longer eligible; or kafka.NoNode
+	elrOn                                bool
+	minISR                               int
+}
+
+// change begins with the partition as it is. Elections are clean, or unclean where the topic allows it.
+func (c *Controller) change(t *meta.TopicImage, id kafka.PartitionID) *change {
+	p := t.Partitions[id]
+	g := &change{c: c, topic: t, id: id, was: p, isr: p.ISR, replicas: p.Replicas, removing: p.Removing, adding: p.Adding, elr: p.ELR,
+		recovering: p.Recovering, lost: kafka.NoNode, elrOn: c.elrOn(), minISR: c.minISR(t)}
+	if c.uncleanAllowed(t) {
+		g.election = electUnclean
+	}
+	return g
+}
+
+// elrOn: the cluster keeps eligible leader replicas.
+func (c *Controller) elrOn() bool {
+	return c.speculative.FeatureLevel("eligible.leader.replicas.version") >= 1
+}
+
+// setting is what a topic, or else all brokers, have set; false if neither has.
+func (c *Controller) setting(t *meta.TopicImage, name string) (string, bool) {
+	if v, ok := config.Get(t.Configs, name); ok {
+		return strings.TrimSpace(v), true
+	}
+	v, ok := config.Get(c.speculative.BrokerConfigs(""), name)
+	return strings.TrimSpace(v), ok
+}
+
+// minISR is the effective min.insync.replicas: no more than there are replicas.
+func (c *Controller) minISR(t *meta.TopicImage) int {
+	n := int(c.cfg.MinISR)
+	if v, ok := c.setting(t, "min.insync.replicas"); ok {
+		if set, err := strconv.Atoi(v); err == nil {
+			n = set
+		}
+	}
+	return min(max(n, 1), len(t.Partitions[0].Replicas))
+}
+
+func (c *Controller) uncleanAllowed(t *meta.TopicImage) bool {
+	if v, ok := c.setting(t, "unclean.leader.election.enable"); ok {
+		return strings.EqualFold(v, "true")
+	}
+	return c.cfg.UncleanElection
+}
+
+func without(nodes []kafka.NodeID, gone ...kafka.NodeID) []kafka.NodeID {
+	out := make([]kafka.NodeID, 0, len(nodes))
+	for _, n := range nodes {
+		if !slices.Contains(gone, n) {
+			out = append(out, n)
+		}
+	}
+	return out
+}
+
+func containsAll(all, some []kafka.NodeID) bool { return len(without(some, all...)) == 0 }
+
+// acceptable: the replica is there to lead.
+func (g *change) acceptable(node kafka.NodeID) bool {
+	if !g.c.cfg.Rules.ElectLiveOnly {
+		return true
+	}
+	b := g.c.speculative.Broker(node)
+	return b != nil && b.Active() && b.HasDir(g.was.Directory(node))
+}
+
+// valid: the replica may lead without losing anything.
+func (g *change) valid(node kafka.NodeID) bool {
+	if node == kafka.NoNode || !g.acceptable(node) {
+		return false
+	}
+	inSync := slices.Contains(g.isr, node) || len(g.isr) == 0 && slices.Contains(g.elr, node)
+	return inSync || !g.c.cfg.Rules.ElectInSync && slices.Contains(g.replicas, node)
+}
+
+// choose is who leads, and whether that may lose records.
+func (g *change) choose() (node kafka.NodeID, unclean bool) {
+	if first := g.replicas[0]; g.election == electPreferred && (g.valid(first) || !g.c.cfg.Rules.PreferredInISR && g.acceptable(first)) {
+		return first, false
+	}
+	if g.valid(g.was.Leader) {
+		return g.was.Leader, false
+	}
+	for _, n := range g.replicas {
+		if g.valid(n) {
+			return n, false
+		}
+	}
+	// Nobody is left who is known to hold everything: the last leader, if it alone was written down as that.
+	if g.elrOn && len(g.isr) == 0 && len(g.elr) == 0 && len(g.was.LastKnownELR) == 1 && g.acceptable(g.was.LastKnownELR[0]) {
+		return g.was.LastKnownELR[0], true
+	}
+	if g.election == electUnclean {
+		for _, n := range g.replicas {
+			if g.acceptable(n) {
+				return n, true
+			}
+		}
+	}
+	return kafka.NoNode, false
+}
+
+// elect puts the leader into the record. The ISR of an unclean leader is itself alone.
+func (g *change) elect(r *meta.PartitionChange) (unclean bool) {
+	node, unclean := g.choose()
+	if node == g.was.Leader {
+		return false
+	}
+	r.Leader = node
+	switch {
+	case unclean:
+		g.isr = []kafka.NodeID{node}
+		if !g.was.Recovering && g.c.cfg.Rules.RecoveryStateKept {
+			g.recovering = true
+		}
+	case node != kafka.NoNode && !slices.Contains(g.isr, node):
+		g.isr, g.elr = append(slices.Clone(g.isr), node), without(g.elr, node)
+	}
+	return unclean
+}
+
+// completeReassignment ends a reassignment whose new replicas are all in sync.
+func (g *change) completeReassignment() {
+	if len(g.adding)+len(g.removing) == 0 {
+		return
+	}
+	isr, replicas := without(g.isr, g.removing...), without(g.replicas, g.removing...)
+	if len(isr) == 0 || len(replicas) == 0 || !containsAll(isr, replicas) {
+		return
+	}
+	g.isr, g.replicas, g.removing, g.adding = isr, replicas, nil, nil
+}
+
+// keepEligible makes the new ELR: whoever was in ISR or ELR and did not lose anything, while fewer than
+// min.insync.replicas are in sync. The HW does not move meanwhile, so they go on holding all that is below it.
+func (g *change) keepEligible() {
+	if !g.elrOn || len(g.isr) >= g.minISR || !g.c.cfg.Rules.ELRKept {
+		g.elr = nil
+		return
+	}
+	elr := without(g.elr, append(slices.Clone(g.isr), g.lost)...)
+	for _, n := range g.was.ISR {
+		if n != g.lost && !slices.Contains(g.isr, n) && !slices.Contains(elr, n) {
+			elr = append(elr, n)
+		}
+	}
+	g.elr = slices.DeleteFunc(elr, func(n kafka.NodeID) bool { return !slices.Contains(g.replicas, n) })
+}
+
+// differs is the list that a record carries for what changes: nil for nothing.
+func differs(was, now []kafka.NodeID) []kafka.NodeID {
+	if slices.Equal(was, now) {
+		return nil
+	}
+	return append([]kafka.NodeID{}, now...)
+}
+
+// lastKnown writes the last leader down when the partition has nobody left, and forgets it when it leads again.
+func (g *change) lastKnown(r *meta.PartitionChange) {
+	was := g.was.LastKnownELR
+	emptied := r.ISR != nil && len(r.ISR) == 0
+	leads := r.Leader >= 0 || r.Leader == meta.NoLeaderChange && g.was.Leader != kafka.NoNode
+	switch {
+	case !g.elrOn:
+	case emptied && g.was.Leader != kafka.NoNode && !(len(was) == 1 && was[0] == g.was.Leader):
+		r.LastKnownELR = []kafka.NodeID{g.was.Leader}
+	case leads && len(was) > 0:
+		r.LastKnownELR = []kafka.NodeID{}
+	}
+}
+
+func (g *change) directories(r *meta.PartitionChange) {
+	if len(g.was.Directories) == 0 || r.Replicas == nil {
+		return
+	}
+	r.Directories = []kafka.TopicID{}
+	for _, n := range g.replicas {
+		dir := meta.DirUnassigned
+		if slices.Contains(g.was.Replicas, n) {
+			dir = g.was.Directory(n)
+		}
+		r.Directories = append(r.Directories, dir)
+	}
+}
+
+// build is the record of the change; nil if nothing changes.
+func (g *change) build() meta.Record {
+	r := &meta.PartitionChange{Topic: g.topic.ID, Partition: g.id, Leader: meta.NoLeaderChange}
+	g.completeReassignment()
+	g.keepEligible()
+	if g.elect(r) {
+		g.elr = nil
+	}
+	if r.Leader == meta.NoLeaderChange && !containsAll(g.replicas, g.was.Replicas) {
+		r.Leader = g.was.Leader // who lost its replica learns it by the leader epoch
+	}
+	if len(g.isr) > 0 || g.elrOn || !g.c.cfg.Rules.LastISRMemberStays {
+		r.ISR = differs(g.was.ISR, g.isr)
+	}
+	r.ELR = differs(g.was.ELR, g.elr)
+	r.Replicas, r.Adding, r.Removing = differs(g.was.Replicas, g.replicas), differs(g.was.Adding, g.adding), differs(g.was.Removing, g.removing)
+	g.lastKnown(r)
+	g.directories(r)
+	if g.recovering != g.was.Recovering {
+		r.Recovering = meta.Ends
+		if g.recovering {
+			r.Recovering = meta.Becomes
+		}
+	}
+	if r.Leader == meta.NoLeaderChange && r.ISR == nil && r.ELR == nil && r.Replicas == nil && r.Adding == nil && r.Removing == nil &&
+		r.LastKnownELR == nil && r.Recovering == meta.Unchanged {
+		return nil
+	}
+	if !g.c.cfg.Rules.ElectRaisesEpoch {
+		p := r.Merge(&g.was)
+		p.LeaderEpoch = g.was.LeaderEpoch
+		return p
+	}
+	return r
+}
+
+// decideChange decides a change, if it is one.
+func (c *Controller) decideChange(g *change) []meta.Record {
+	if r := g.build(); r != nil {
+		return c.decide(r)
+	}
+	return nil
+}
+
+// eachPartition decides what plan wants of every partition, one after the other, each on top of those before it. plan
+// may answer nil.
+func (c *Controller) eachPartition(plan func(t *meta.TopicImage, id kafka.PartitionID, p *meta.PartitionImage) *change) []meta.Record {
+	var records []meta.Record
+	for i := range c.speculative.Topics() {
+		for id := range c.speculative.Topics()[i].Partitions {
+			t := c.speculative.Topics()[i]
+			if g := plan(t, kafka.PartitionID(id), &t.Partitions[id]); g != nil {
+				records = append(records, c.decideChange(g)...)
+			}
+		}
+	}
+	return records
+}
+
+// leaves takes a broker out of every ISR, and, if it lost something, out of every ELR. What it leads somebody else leads.
+func (c *Controller) leaves(node kafka.NodeID, lost bool) []meta.Record {
+	return c.eachPartition(func(t *meta.TopicImage, id kafka.PartitionID, p *meta.PartitionImage) *change {
+		if !slices.Contains(p.ISR, node) && p.Leader != node && !(lost && slices.Contains(p.ELR, node)) {
+			return nil
+		}
+		g := c.change(t, id)
+		g.isr = without(p.ISR, node)
+		if lost {
+			g.lost = node
+		}
+		return g
+	})
+}
+
+// electLeaderless elects where nobody leads.
+func (c *Controller) electLeaderless() []meta.Record {
+	return c.eachPartition(func(t *meta.TopicImage, id kafka.PartitionID, p *meta.PartitionImage) *change {
+		if p.Leader != kafka.NoNode {
+			return nil
+		}
+		return c.change(t, id)
+	})
+}

@@ -1,0 +1,112 @@
+package controller
+
+import (
+	"slices"
+	"sort"
+
+	"trialog/core/kafka"
+	"trialog/core/meta"
+)
+
+// Reassign moves partitions to other replicas (KIP-455). New replicas are added first; when all of them are in sync the
+// old ones leave.
+type Reassign struct{ Partitions []Reassignment }
+
+// Reassignment is where one partition goes.
+type Reassignment struct {
+	kafka.TopicPartition
+	Replicas []kafka.NodeID // the preferred leader first
+	Cancel   bool           // goes back instead; Replicas is not looked at
+}
+
+// ReassignResponse has one entry for each partition, in order.
+type ReassignResponse struct{ Partitions []Reassigned }
+
+// Reassigned is what became of the request for one partition.
+type Reassigned struct {
+	kafka.TopicPartition
+	Code    kafka.ErrorCode
+	Message string // "" with NONE
+}
+
+// Moving is a reassignment under way.
+type Moving struct {
+	kafka.TopicPartition
+	Replicas, Adding, Removing []kafka.NodeID
+}
+
+func (*Reassign) isRequest()          {}
+func (*ReassignResponse) isResponse() {}
+
+func (c *Controller) reassign(req *Reassign) (*ReassignResponse, []meta.Record) {
+	resp := &ReassignResponse{}
+	var records []meta.Record
+	for i := range req.Partitions {
+		r := &req.Partitions[i]
+		out := Reassigned{TopicPartition: r.TopicPartition}
+		g, no := c.planReassignment(r)
+		if no != nil {
+			out.Code, out.Message = no.code, no.message
+		} else {
+			records = append(records, c.decideChange(g)...)
+		}
+		resp.Partitions = append(resp.Partitions, out)
+	}
+	return resp, records
+}
+
+func (c *Controller) planReassignment(r *Reassignment) (*change, *refusal) {
+	t, p := c.find(r.TopicPartition)
+	if t == nil {
+		return nil, refuse(kafka.ErrUnknownTopicOrPartition, "Unable to find partition %s:%d.", r.Topic, r.Partition)
+	}
+	g := c.change(t, r.Partition)
+	if r.Cancel {
+		return g, g.goBack()
+	}
+	if no := c.checkReplicas(r.Replicas, len(r.Replicas)); no != nil {
+		return nil, no
+	}
+	g.election = electClean
+	original := without(p.Replicas, p.Adding...) // one on top of another goes on adding what that one added
+	g.removing, g.adding = sorted(without(p.Replicas, r.Replicas...)), sorted(without(r.Replicas, original...))
+	g.replicas = append(slices.Clone(r.Replicas), g.removing...)
+	return g, nil
+}
+
+func sorted(nodes []kafka.NodeID) []kafka.NodeID {
+	sort.Slice(nodes, func(i, j int) bool { return nodes[i] < nodes[j] })
+	return nodes
+}
+
+// goBack makes the partition what it was before its reassignment.
+func (g *change) goBack() *refusal {
+	if !g.was.Reassigning() {
+		return refuse(kafka.ErrNoReassignmentInProgress, "No partition reassignment is in progress.")
+	}
+	g.replicas, g.isr = without(g.was.Replicas, g.was.Adding...), without(g.was.ISR, g.was.Adding...)
+	g.adding, g.removing = nil, nil
+	if len(g.isr) > 0 {
+		return nil
+	}
+	if g.election != electUnclean {
+		return refuse(kafka.ErrInvalidReplicaAssignment, "Unable to revert partition assignment for %s:%d because it would require an "+
+			"unclean leader election.", g.topic.Name, g.id)
+	}
+	g.isr = g.replicas[:1]
+	return nil
+}
+
+// Reassignments lists what is under way in the committed image, of the partitions that are named; nil means all.
+func (c *Controller) Reassignments(named []kafka.TopicPartition) []Moving {
+	var all []Moving
+	for _, t := range c.committed.Topics() {
+		for i := range t.Partitions {
+			p, tp := &t.Partitions[i], kafka.TopicPartition{Topic: t.Name, Partition: kafka.PartitionID(i)}
+			if p.Reassigning() && (named == nil || slices.Contains(named, tp)) {
+				all = append(all, Moving{TopicPartition: tp, Replicas: p.Replicas, Adding: p.Adding, Removing: p.Removing})
+			}
+		}
+	}
+	return all
+}
