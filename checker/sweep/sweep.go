@@ -45,9 +45,11 @@ type Options struct {
 	Program  world.Program // checker/sweep/subject
 	Scripts  []string      // by name; none means all
 	RulesOff []string      // of seglog, without the room
-	Short    bool          // fewer seeded subsets, and no more than a few recoveries are crashed
-	First    bool          // stop each script at its first violation
-	Progress func(Count)   // told after each script, one at a time; may be nil
+	Short    bool          // fewer seeded subsets, and one recovery is crashed
+	// Recoveries is how many recoveries of a script are crashed, of those that differ; 0: 12, or 1 if Short.
+	Recoveries int
+	First      bool        // stop each script at its first violation
+	Progress   func(Count) // told after each script, one at a time; may be nil
 }
 
 // sweep is one sweep under way.
@@ -78,7 +80,10 @@ func (sw *sweep) subsets() int {
 }
 
 func (sw *sweep) crashed() int {
-	if sw.opt.Short {
+	switch {
+	case sw.opt.Recoveries > 0:
+		return sw.opt.Recoveries
+	case sw.opt.Short:
 		return 1
 	}
 	return 12

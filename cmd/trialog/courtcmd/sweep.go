@@ -25,6 +25,7 @@ type sweepFlags struct {
 	mutants bool
 	json    bool
 	show    int
+	again   int
 }
 
 // sweepCommand crashes the storage engine at every write.
@@ -48,6 +49,7 @@ Exit code 1: something was served, or not served, against the contract.`,
 	fs.StringSliceVar(&f.scripts, "script", nil, "scripts by name (default: all)")
 	fs.StringSliceVar(&f.off, "rule-off", nil, "safety rules of seglog to switch off; stops at the first violation of each script")
 	fs.BoolVar(&f.short, "short", false, "fewer seeded losses, and fewer recoveries are crashed")
+	fs.IntVar(&f.again, "recoveries", 0, "how many recoveries of each script are crashed, of those that differ (default: 12, or 1 with --short)")
 	fs.BoolVar(&f.mutants, "mutants", false, "switch off each rule that a script must convict")
 	fs.BoolVar(&f.json, "json", false, "print JSON")
 	fs.IntVar(&f.show, "show", 3, "how many violations of each script are shown")
@@ -57,7 +59,7 @@ Exit code 1: something was served, or not served, against the contract.`,
 func runSweep(c *cobra.Command, f sweepFlags) error {
 	ctx, cancel := interruptible(c)
 	defer cancel()
-	opt := sweep.Options{Scripts: f.scripts, Short: f.short, First: len(f.off) > 0}
+	opt := sweep.Options{Scripts: f.scripts, Short: f.short, Recoveries: f.again, First: len(f.off) > 0}
 	for _, rule := range f.off {
 		rule = strings.TrimPrefix(rule, "seglog.")
 		if rules := seglog.AllRules(); !rules.Off(rule) {
