@@ -124,6 +124,34 @@ func TestR28NotMadeAnew(t *testing.T) {
 	}
 }
 
+// A topic that was deleted and made again while a disk was away: what is on the disk is the old one's and goes.
+func TestR28TopicMadeAgain(t *testing.T) {
+	in, one, two, second := twoDirs(t)
+	disk := filepath.Join(t.TempDir(), "disk")
+	require.NoError(t, os.CopyFS(disk, os.DirFS(two)))
+	failSecond(t, in, two, second)
+	c := in.dial()
+	req := kmsg.NewPtrDeleteTopicsRequest()
+	req.Version, req.TopicNames = 5, []string{"t"}
+	require.Zero(t, ask[*kmsg.DeleteTopicsResponse](c, req).Topics[0].ErrorCode)
+	c.create("t", 4)
+	for p := range int32(4) {
+		require.Zero(t, c.produce(-1, "t", p, batch(fmt.Sprint("new ", p))).ErrorCode)
+	}
+	in.end()
+	require.NoError(t, os.RemoveAll(two))
+	require.NoError(t, os.Rename(disk, two))
+	for range 2 {
+		in = start(t, one, "log.dirs="+one+","+two)
+		for p := range int32(4) {
+			require.Equal(t, []string{fmt.Sprintf("0=new %d", p)}, in.dial().readAll("t", p))
+			require.NoDirExists(t, filepath.Join(two, fmt.Sprintf("t-%d", p)))
+		}
+		require.Empty(t, in.OfflineDirs())
+		in.end()
+	}
+}
+
 // A directory that is new is used at once if nothing is missing, and when the topics are deleted of which something is.
 func TestR28NewDirectory(t *testing.T) {
 	in, one, two, second := twoDirs(t)

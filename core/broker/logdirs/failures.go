@@ -29,13 +29,13 @@ func (s *Set) Failures() []Failure {
 func (s *Set) Of(tp kafka.TopicPartition) string {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	if at, ok := s.found[tp]; ok {
-		return at.dir.path
-	}
 	for _, e := range s.dirs {
 		if e.logs != nil && e.logs.Log(tp) != nil {
 			return e.path
 		}
+	}
+	if all := s.found[tp]; len(all) > 0 {
+		return all[0].dir.path
 	}
 	return ""
 }

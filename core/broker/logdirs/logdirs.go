@@ -41,8 +41,8 @@ type Set struct {
 	clusterID string
 
 	mu      sync.Mutex
-	found   map[kafka.TopicPartition]place // partitions on disk that are not open
-	missing []kafka.TopicPartition         // looked for in vain at the start
+	found   map[kafka.TopicPartition][]place // partitions on disk that are not open; several of different topics of one name
+	missing []kafka.TopicPartition           // looked for in vain at the start
 }
 
 // entry is one directory.
@@ -66,7 +66,7 @@ func Open(cfg Config) (*Set, error) {
 	if cfg.Dir.Files == nil {
 		cfg.Dir.Files = openfiles.New(openfiles.DefaultMax)
 	}
-	s := &Set{cfg: cfg, clusterID: cfg.ClusterID, found: map[kafka.TopicPartition]place{}}
+	s := &Set{cfg: cfg, clusterID: cfg.ClusterID, found: map[kafka.TopicPartition][]place{}}
 	if err := s.open(); err != nil {
 		s.Abandon()
 		return nil, err
@@ -156,10 +156,12 @@ func (s *Set) list() error {
 			continue
 		}
 		for _, f := range found {
-			if other, twice := s.found[f.Partition]; twice {
-				return fmt.Errorf("broker: partition %s is in two log directories, %s and %s", f.Partition, other.dir.path, e.path)
+			for _, other := range s.found[f.Partition] {
+				if other.id == f.TopicID {
+					return fmt.Errorf("broker: partition %s is in two log directories, %s and %s", f.Partition, other.dir.path, e.path)
+				}
 			}
-			s.found[f.Partition] = place{e, f.TopicID}
+			s.found[f.Partition] = append(s.found[f.Partition], place{e, f.TopicID})
 		}
 	}
 	return nil
@@ -225,53 +227,63 @@ func (s *Set) Metadata() *seglog.Log {
 // ErrOffline. A directory of that name that belongs to another topic is set aside: what is known to be deleted was
 // removed before (Strays), so the metadata may have lost that topic, and its records are nobody's to remove.
 func (s *Set) OpenLog(tp kafka.TopicPartition, id kafka.TopicID, settings config.Topic, isNew bool) (*seglog.Log, error) {
-	e, aside, err := s.choose(tp, id, isNew)
+	e, others, err := s.choose(tp, id, isNew)
 	if err != nil {
 		return nil, err
 	}
-	if aside != nil {
-		if err := aside.logs.SetAside(tp, hexOf(s.cfg.NewUUID())); err != nil {
+	for _, at := range others {
+		s.cfg.Log.Warn("a partition of an unknown topic of the same name is set aside, its directory ends in -stray", "partition", tp.String(), "topic_id", at.id.String())
+		if err := at.dir.logs.SetAside(tp, hexOf(s.cfg.NewUUID())); err != nil {
 			return nil, err
 		}
 	}
 	log, err := e.logs.OpenLog(tp, id, settings)
 	if err != nil {
 		s.mu.Lock()
-		s.found[tp] = place{e, id} // something of it may be there
+		s.found[tp] = append(s.found[tp], place{e, id}) // something of it may be there
 		s.mu.Unlock()
 	}
 	return log, err
 }
 
-// choose is the directory to open a partition in, and the one in which another of its name has to be set aside first.
-func (s *Set) choose(tp kafka.TopicPartition, id kafka.TopicID, isNew bool) (e, aside *entry, err error) {
+// choose is the directory to open a partition in, and where others of its name have to be set aside first.
+func (s *Set) choose(tp kafka.TopicPartition, id kafka.TopicID, isNew bool) (e *entry, others []place, err error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	at, ok := s.found[tp]
-	switch {
-	case ok && at.dir.failed != nil:
-		return nil, nil, fmt.Errorf("%w: %s", ErrOffline, at.dir.path)
-	case ok && (at.id == id || at.id.IsZero()):
-		delete(s.found, tp)
-		return at.dir, nil, nil
-	case ok:
-		delete(s.found, tp)
-		s.cfg.Log.Warn("a partition of an unknown topic of the same name is set aside, its directory ends in -stray", "partition", tp.String(), "topic_id", at.id.String())
-		aside = at.dir
+	for _, at := range s.found[tp] {
+		switch mine := at.id == id || at.id.IsZero(); {
+		case mine && at.dir.failed != nil:
+			return nil, nil, fmt.Errorf("%w: %s", ErrOffline, at.dir.path)
+		case mine:
+			e = at.dir
+		case at.dir.failed == nil:
+			others = append(others, at)
+		}
 	}
+	if e == nil {
+		if e, err = s.emptiest(tp, isNew); err != nil {
+			return nil, nil, err
+		}
+	}
+	delete(s.found, tp)
+	return e, others, nil
+}
+
+// emptiest is where a partition is made that is nowhere.
+func (s *Set) emptiest(tp kafka.TopicPartition, isNew bool) (e *entry, err error) {
 	for _, d := range s.dirs {
 		if !isNew && (d.failed != nil || d.unsure) {
 			s.missing = append(s.missing, tp)
-			return nil, nil, fmt.Errorf("%w: it is in no other", ErrOffline)
+			return nil, fmt.Errorf("%w: it is in no other", ErrOffline)
 		}
 		if d.failed == nil && !d.unsure && (e == nil || len(d.logs.Logs()) < len(e.logs.Logs())) {
 			e = d
 		}
 	}
 	if e == nil {
-		return nil, nil, fmt.Errorf("%w: all are", ErrOffline)
+		return nil, fmt.Errorf("%w: all are", ErrOffline)
 	}
-	return e, aside, nil
+	return e, nil
 }
 
 // Strays removes partitions on disk whose topic is known to be deleted (removed),
@@ -282,13 +294,15 @@ func (s *Set) Strays(removed map[kafka.TopicID]bool) (left []kafka.TopicPartitio
 	found := slices.Collect(maps.Keys(s.found))
 	sort.Slice(found, func(i, j int) bool { return found[i].Compare(found[j]) < 0 })
 	for _, tp := range found {
-		at := s.found[tp]
-		if !removed[at.id] {
+		s.found[tp] = slices.DeleteFunc(s.found[tp], func(at place) bool {
+			if removed[at.id] && at.dir.failed == nil {
+				at.dir.failed = at.dir.logs.DeleteLog(tp, hexOf(s.cfg.NewUUID()), 0)
+			}
+			return removed[at.id]
+		})
+		if len(s.found[tp]) > 0 {
 			left = append(left, tp)
 			continue
-		}
-		if at.dir.failed == nil {
-			at.dir.failed = at.dir.logs.DeleteLog(tp, hexOf(s.cfg.NewUUID()), 0)
 		}
 		delete(s.found, tp)
 	}
@@ -300,16 +314,18 @@ func (s *Set) Strays(removed map[kafka.TopicID]bool) (left []kafka.TopicPartitio
 // next start that can read it does. nowMs is the wall time.
 func (s *Set) DeleteLog(tp kafka.TopicPartition, id kafka.TopicID, nowMs int64) error {
 	s.mu.Lock()
-	at, ok := s.found[tp]
-	if ok && at.id == id {
-		delete(s.found, tp)
-	} else {
-		at.dir = nil
+	for i, at := range s.found[tp] {
+		if at.id == id {
+			s.found[tp] = slices.Delete(s.found[tp], i, i+1)
+			offline := at.dir.failed != nil
+			s.mu.Unlock()
+			if offline {
+				return nil
+			}
+			return at.dir.logs.DeleteLog(tp, hexOf(s.cfg.NewUUID()), nowMs)
+		}
 	}
 	s.mu.Unlock()
-	if at.dir != nil {
-		return at.dir.logs.DeleteLog(tp, hexOf(s.cfg.NewUUID()), nowMs)
-	}
 	for _, e := range s.online() {
 		if e.logs.Log(tp) != nil {
 			return e.logs.DeleteLog(tp, hexOf(s.cfg.NewUUID()), nowMs)
