@@ -27,17 +27,18 @@ type guest struct {
 	running bool
 	began   bool // its first call was served
 
-	cwd     string
-	dirs    []openDir
-	watched []watch // the epoll set, in the order of registration
-	subs    []kernel.Poll
-	owners  []int          // which watched a sub belongs to, and the mode
-	parked  []parked       // calls whose ends the guest waits for
-	ended   []page.SimDone // posted ones that ended at once
-	calm    calm           // its disk, nil if that never tells
-	peeked  int            // bytes shown since the last turn
-	refused map[uint64]bool
-	epolls  int
+	cwd      string
+	dirs     []openDir
+	watched  []watch // the epoll set, in the order of registration
+	subs     []kernel.Poll
+	owners   []int          // which watched a sub belongs to, and the mode
+	parked   []parked       // calls whose ends the guest waits for
+	ended    []page.SimDone // posted ones that ended at once
+	calm     calm           // its disk, nil if that never tells
+	toldCalm bool           // what the guest was told last; it may write over what stands in the page
+	peeked   int            // bytes shown since the last turn
+	refused  map[uint64]bool
+	epolls   int
 }
 
 // start forks the process and waits until it has taken over its page.
@@ -171,7 +172,8 @@ func (g *guest) clock() {
 func (g *guest) resume() {
 	g.clock()
 	g.tellRoom()
-	if g.Calm = 0; g.calm != nil && g.calm.Calm() {
+	g.Calm = 0
+	if g.toldCalm = g.calm != nil && g.calm.Calm(); g.toldCalm {
 		g.Calm = 1
 	}
 	g.shared.resume()

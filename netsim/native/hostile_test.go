@@ -261,6 +261,19 @@ func TestEndsByHand(t *testing.T) {
 	assert.Empty(t, res.Text("a", "stdout")+res.Text("b", "stdout")+res.Text("b", "stderr"))
 }
 
+// A guest cannot write past a fault of its disk by leaving a write that it may not leave.
+func TestForgedWrite(t *testing.T) {
+	for _, c := range []struct{ plan, said, reason string }{
+		{"", "left <nil>\ndone\n", kernel.ReasonExit},
+		{"at 0s disk a eio write", "", kernel.ReasonCrash},
+	} {
+		res, err := world.Run(t.Context(), planned(t, specOf(t, newEngine(t, nil), 1, "hostile", "a: sure"), c.plan))
+		require.NoError(t, err)
+		require.Equal(t, c.reason, res.Exit("a").Reason)
+		require.Equal(t, c.said, res.Text("a", "stdout"))
+	}
+}
+
 // A guest that describes calls which make no sense, and overwrites its page, harms nobody but itself.
 func TestForgedCalls(t *testing.T) {
 	e, served := newEngine(t, nil), 0

@@ -218,7 +218,7 @@ func (g *guest) servePosted() {
 func (g *guest) makePosted(e *page.SimPosted, data []byte) {
 	switch fd := fdOf(e.Args[0]); e.Num {
 	case unix.SYS_WRITE, unix.SYS_PWRITE64:
-		if f, ok := g.p.File(fd).(kernel.SureFile); ok && f.Sure() {
+		if f, ok := g.p.File(fd).(kernel.SureFile); ok && f.Sure() && g.toldCalm {
 			g.sure(e, fd, data)
 			return
 		} else if ok || e.Num != unix.SYS_WRITE {

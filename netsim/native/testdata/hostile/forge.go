@@ -2,11 +2,14 @@ package main
 
 import (
 	"math/rand/v2"
+	"os"
 	"strconv"
 	"sync/atomic"
 	"unsafe"
 
 	"golang.org/x/sys/unix"
+
+	shared "trialog/netsim/native/page"
 )
 
 // page begins the memory that the guest shares with the simulator, as far as this program writes to it.
@@ -28,6 +31,19 @@ const (
 	ofKernel = 0
 )
 
+// post leaves calls for the kernel that the runtime would not have left.
+func post(r *rand.Rand, number func() uint64) {
+	p := (*shared.SimPage)(unsafe.Pointer(uintptr(pageAt)))
+	p.Posted = 0
+	for range r.IntN(4) {
+		e := (*shared.SimPosted)(unsafe.Pointer(uintptr(pageAt + shared.SimHeaderSize + shared.SimBufferSize + int(p.Posted))))
+		*e = shared.SimPosted{
+			Now: p.Now, Num: []uint32{0, 1, 3, 18, 18, 74}[r.IntN(6)], Len: r.Uint32N(40), Args: [3]uint64{r.Uint64N(8), number(), number()},
+		}
+		p.Posted += uint32(unsafe.Sizeof(*e)) + (e.Len+7)&^7
+	}
+}
+
 // forge SEED COUNT makes calls without the runtime's help, whose descriptions make no sense, and overwrites what else is in
 // the page.
 func forge(args []string) {
@@ -46,7 +62,13 @@ func forge(args []string) {
 		}
 		return r.Uint64N(12)
 	}
+	for i, flags := range []int{os.O_RDWR, os.O_WRONLY | os.O_APPEND, os.O_RDONLY, os.O_WRONLY | os.O_SYNC} {
+		os.OpenFile("/f"+strconv.Itoa(i), flags|os.O_CREATE, 0o644) // for posted calls
+	}
 	for range count {
+		if seed%2 == 0 && r.IntN(40) == 0 {
+			post(r, number)
+		}
 		if r.IntN(4) == 0 { // what lies behind the description of the call
 			word := (*uint64)(unsafe.Pointer(uintptr(pageAt + 160 + 8*r.IntN(pageSize/8))))
 			*word = number()
@@ -74,4 +96,14 @@ func forge(args []string) {
 		}
 		atomic.StoreUint32(&p.guestWaits, 0)
 	}
+}
+
+// sure leaves a write that only a process may leave which was told that its disk is calm.
+func sure([]string) {
+	f, err := os.Create("/f")
+	p := (*shared.SimPage)(unsafe.Pointer(uintptr(pageAt)))
+	e := (*shared.SimPosted)(unsafe.Pointer(uintptr(pageAt + shared.SimHeaderSize + shared.SimBufferSize + int(p.Posted))))
+	*e = shared.SimPosted{Now: p.Now, Num: unix.SYS_PWRITE64, Len: 8, Args: [3]uint64{uint64(f.Fd()), 8, 0}}
+	p.Posted += uint32(unsafe.Sizeof(*e)) + 8
+	say("left", err)
 }

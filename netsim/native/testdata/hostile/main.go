@@ -20,7 +20,7 @@ var ways = map[string]func(args []string){
 	"files": files, "clocks": clocks, "auxv": auxiliary, "ids": ids, "random": random, "sockets": sockets,
 	"spawn": spawn, "unserved": unserved, "maps": maps, "kill": kill, "wrappers": wrappers, "limits": limits,
 	"signals": signals, "int80": interrupt, "tgkill": tgkill, "rawexit": rawExit, "vsyscall": vsyscall,
-	"compat": compat, "forge": forge,
+	"compat": compat, "forge": forge, "sure": sure,
 }
 
 func main() {
