@@ -25,7 +25,7 @@ const (
 
 // Options of a disk. Zero values mean the defaults.
 type Options struct {
-	Capacity             int64 // bytes of file data, in whole pages; default 1 GiB
+	Capacity             int64 // bytes of files and directories, in whole pages; default 1 GiB
 	SyncNsMin, SyncNsMax int64 // virtual time of one fsync; default 300 us to 4 ms
 }
 
