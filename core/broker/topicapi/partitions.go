@@ -83,9 +83,6 @@ func (a *API) DescribeTopicPartitions(rq *serve.Request) (serve.Answer, error) {
 		return rq.Reply(resp)
 	}
 	left := max(1, min(a.Config().DescribePartitionsMax, req.ResponsePartitionLimit))
-	if err := rq.Charge(int64(left) * partitionBytes); err != nil {
-		return nil, err
-	}
 	for i, name := range names {
 		if left == 0 {
 			resp.NextCursor = cursor(name, 0)
@@ -101,6 +98,9 @@ func (a *API) DescribeTopicPartitions(rq *serve.Request) (serve.Answer, error) {
 				resp.Topics = append(resp.Topics, undescribed(name, missing(name)))
 			}
 			continue
+		}
+		if err := rq.Charge(int64(min(int(left), len(t.Partitions))) * partitionBytes); err != nil {
+			return nil, err
 		}
 		page := a.page(t, first, left)
 		resp.Topics = append(resp.Topics, page)
