@@ -127,22 +127,27 @@ func (s *segment) endBefore(to kafka.Offset) (kafka.Offset, int64, error) {
 	if err != nil {
 		return to, size, err
 	}
-	if pos < size {
-		if h, err := s.headerAt(w, pos, size); err != nil || h.BaseOffset <= to {
-			return h.BaseOffset, pos, err
-		}
-	}
-	next, err = s.endAt(w, pos)
+	next, err = s.endAt(w, to, pos)
 	return next, pos, err
 }
 
-// endAt is the offset after the last batch that ends at or before pos, the base of the segment if there is none. It reads
-// all headers up to there, which only a gap asks for.
-func (s *segment) endAt(w *window, pos int64) (kafka.Offset, error) {
+// endAt is the offset after the last batch before pos, where the batch lies that holds to or follows it; the base of the
+// segment if there is none. There may be a gap between the two, even if to is the base offset of the one at pos.
+func (s *segment) endAt(w *window, to kafka.Offset, pos int64) (kafka.Offset, error) {
 	next := s.base
-	for at := int64(0); at < pos; {
+	if pos == 0 {
+		return next, nil
+	}
+	e, found, err := s.index.Offset(to-1-s.base, &w.scratch) // what ends below to lies before pos
+	if err != nil {
+		return next, s.lookupError(err)
+	}
+	for at := int64(e.Pos); at < pos; {
 		h, err := s.headerAt(w, at, pos)
-		if err != nil {
+		if found && w.err == nil && (err != nil || h.LastOffset()-s.base != int64(e.Last)) && s.env.rules.IndexSanityCheck {
+			return next, s.misplaced(e, h)
+		}
+		if found = false; err != nil {
 			return next, err
 		}
 		next, at = h.NextOffset(), at+int64(h.Size())

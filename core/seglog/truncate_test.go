@@ -7,6 +7,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"trialog/core/kafka"
 	"trialog/core/seglog/layout"
 )
 
@@ -46,4 +47,28 @@ func TestTruncateVoidsSlicesOfDroppedSegments(t *testing.T) {
 	require.NoError(t, l.Truncate(5))
 	_, err = slice.ReadAt(make([]byte, 10), 0)
 	require.ErrorIs(t, err, ErrTruncated)
+}
+
+// TestTruncateAtAGap: a cut at the batch after a gap ends the log where the batch before the gap does, as a restart would
+// find it, and never below the start.
+func TestTruncateAtAGap(t *testing.T) {
+	for _, c := range []struct{ start, to, end kafka.Offset }{
+		{0, 23, 17}, {0, 24, 24}, {0, 20, 17}, {0, 17, 17}, {0, 16, 9}, {16, 23, 17}, {22, 23, 22}, {22, 24, 24},
+	} {
+		set := compacted()
+		set.SegmentBytes, set.IndexIntervalBytes = 10_000, 60
+		l := open(t, newDir(t), testConfig(set), Start{})
+		for _, base := range []kafka.Offset{0, 8, 16, 23, 25} {
+			_, err := l.AppendFollower(at(keyed(1000, -1, -1, "k=1"), base, 0), now(1000))
+			require.NoError(t, err)
+		}
+		commit(t, l)
+		_, err := l.DeleteRecords(c.start, 0)
+		require.NoError(t, err)
+		require.NoError(t, l.Truncate(c.to))
+		require.Equal(t, []kafka.Offset{c.start, c.end, c.end, c.end}, []kafka.Offset{l.StartOffset(), l.EndOffset(), l.HighWatermark(), l.FlushedTo()}, "%+v", c)
+		put(t, l, "k=2")
+		l.settle()
+		l.abandon()
+	}
 }
