@@ -181,6 +181,7 @@ func (l *Log) assignEpoch(epoch kafka.LeaderEpoch, start kafka.Offset) error {
 	if epoch < 0 {
 		return nil // written before KIP-101
 	}
+	start = max(start, l.StartOffset()) // of a batch that begins below it (KAFKA-6975); a restart would say so, too
 	l.epochMu.Lock()
 	changed := l.epochs.Assign(epoch, start)
 	l.epochMu.Unlock()

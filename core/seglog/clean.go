@@ -84,7 +84,7 @@ func (l *Log) Clean(w *cleaning.Worker, nowMs int64) (compact.Dirt, compact.Stat
 	if err != nil || d.Dirty == 0 {
 		return d, compact.Stats{}, l.sayCleaning(err)
 	}
-	if l.cfg.SaveRecoveryPoint != nil { // recovery accepts the holes that are made now only below it
+	if l.cfg.SaveRecoveryPoint != nil { // should the policy change, recovery accepts the holes that are made now only below it
 		if err := l.cfg.SaveRecoveryPoint(l.FlushedTo()); err != nil {
 			return d, compact.Stats{}, l.sayCleaning(err)
 		}

@@ -49,9 +49,8 @@ type Start struct {
 	RecoveryPoint kafka.Offset // 0 when unknown
 	LogStart      kafka.Offset // 0 when unknown
 	HighWatermark kafka.Offset // 0 when unknown
-	// CleanedTo is the cleaner's checkpoint; 0 or less when unknown. Nothing at or above both it and RecoveryPoint was
-	// compacted, so that recovery can tell a hole that compaction left from one where something is lost: Clean saves the
-	// recovery point before it replaces segments.
+	// CleanedTo is the cleaner's checkpoint; 0 or less when unknown. Below it, or below RecoveryPoint, a log may have holes
+	// although its cleanup.policy is not compact any more: Clean saves the recovery point before it replaces segments.
 	CleanedTo kafka.Offset
 }
 

@@ -126,6 +126,7 @@ func TestReadEveryOffset(t *testing.T) {
 		_, err := l.Read(offset, 100, end, true)
 		require.Equal(t, kafka.ErrOffsetOutOfRange, err)
 	}
+	l.settle() // what is not flushed yet is open, too
 	for _, s := range *l.segments.Load() {
 		require.Equal(t, s == l.active(), s.file.Users() == 1, "every slice gave its reference back")
 	}

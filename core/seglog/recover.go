@@ -25,7 +25,8 @@ const scanWindow = 256 << 10
 //
 // After an unclean stop what lies beyond the recovery point is read and checked: the log ends before the first batch that is
 // not whole, does not follow the one before it, or has a wrong CRC; what comes after it is cut off, later segments included.
-// A hole is kept only where compaction may have made it, since a log with another would be taken for complete. A segment
+// A hole is kept only where compaction may have made it, since a log with another would be taken for complete; a compacted log
+// is fsynced before each roll, so that the end of a segment is not lost while the next one is there. A segment
 // with an offset that is too far from its base is split in two (KAFKA-6264). After a clean stop only the last index interval
 // is read.
 func Open(dir string, cfg Config, start Start) (*Log, error) {
@@ -201,16 +202,13 @@ func (l *Log) recovering(segments int) {
 }
 
 // follows reports that a batch or segment may begin at base: where the one before it ends, or after a hole that compaction
-// may have left. What lies below the recovery point is durable as it is, and only what lies below the cleaner's checkpoint
-// was compacted, if that is known.
+// may have left. In a compacted log that may be anywhere: a follower has the holes of its leader. In others it is below the
+// recovery point, or the cleaner's checkpoint: cleanup.policy may have been another.
 func (r *recovery) follows(base kafka.Offset) bool {
-	switch {
-	case base <= r.next:
+	if base <= r.next {
 		return base == r.next
-	case base <= r.start.RecoveryPoint || base <= r.start.CleanedTo:
-		return true
 	}
-	return r.l.cfg.Settings.CleanupCompact && r.start.CleanedTo <= 0
+	return r.l.cfg.Settings.CleanupCompact || base <= r.start.RecoveryPoint || base <= r.start.CleanedTo
 }
 
 // scanSegment checks every batch from pos on, and rebuilds indexes, epochs and producer state from them. It returns where

@@ -164,6 +164,7 @@ func (l *Log) StartEpoch(epoch kafka.LeaderEpoch) {
 
 // StartEpochAt is what a batch with that epoch and base offset does to the cache: later entries lost.
 func (l *Log) StartEpochAt(epoch kafka.LeaderEpoch, start kafka.Offset) {
+	start = max(start, l.start) // of a batch that begins below it
 	if n := len(l.epochs); epoch < 0 || n > 0 && l.epochs[n-1].Epoch == epoch {
 		return
 	}
