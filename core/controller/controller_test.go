@@ -18,8 +18,15 @@ import (
 // the committed one and the pending records (C1), and blocks of producer ids that were committed never overlap (C3).
 func TestSpeculation(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
-		c := newController(AllRules())
+		cfg := Config{NumPartitions: 2, DefaultReplicationFactor: 1, Rules: AllRules()}
 		committed := &meta.Image{}
+		if rapid.Bool().Draw(t, "sessions") {
+			cfg.SessionTimeoutMs = 9
+			cfg.UncleanElection = rapid.Bool().Draw(t, "unclean")
+			require.NoError(t, committed.Apply(&meta.FeatureLevel{Name: "eligible.leader.replicas.version", Level: rapid.Int16Range(0, 1).Draw(t, "elr")}))
+		}
+		c := New(cfg, committed)
+		offset := int64(0)
 		var pending []Decision
 		handed := map[int64]bool{}
 		ids := byte(0)
@@ -82,6 +89,40 @@ func TestSpeculation(t *testing.T) {
 				}
 				handle(&AllocateProducerIDs{Broker: id, BrokerEpoch: epoch})
 			},
+			"heartbeat": func(t *rapid.T) {
+				id := rapid.Int32Range(1, 3).Draw(t, "broker")
+				if b := c.speculative.Broker(id); b != nil {
+					handle(&BrokerHeartbeat{Broker: id, BrokerEpoch: b.Epoch - rapid.Int64Range(0, 1).Draw(t, "stale"), MetadataOffset: offset,
+						WantFence: rapid.IntRange(0, 9).Draw(t, "fence") == 0, WantShutDown: rapid.IntRange(0, 9).Draw(t, "shut down") == 0})
+				}
+			},
+			"expire": func(t *rapid.T) {
+				id := rapid.Int32Range(1, 3).Draw(t, "broker")
+				if b := c.speculative.Broker(id); b != nil {
+					handle(&SessionExpired{Broker: id, BrokerEpoch: b.Epoch})
+				}
+			},
+			"unregister": func(t *rapid.T) { handle(&UnregisterBroker{Broker: rapid.Int32Range(1, 4).Draw(t, "broker")}) },
+			"isr": func(t *rapid.T) {
+				topic := c.speculative.Topic(name.Draw(t, "name"))
+				if topic == nil || len(topic.Partitions) == 0 {
+					return
+				}
+				p := topic.Partitions[0]
+				req := &AlterPartition{Broker: p.Leader, Partitions: []AlterISR{{Topic: topic.ID, LeaderEpoch: p.LeaderEpoch, PartitionEpoch: p.PartitionEpoch}}}
+				if b := c.speculative.Broker(p.Leader); b != nil {
+					req.BrokerEpoch = b.Epoch
+				}
+				for _, n := range rapid.SliceOfN(rapid.Int32Range(1, 4), 0, 3).Draw(t, "isr") {
+					req.Partitions[0].ISR = append(req.Partitions[0].ISR, InSync{Node: n, BrokerEpoch: kafka.NoBrokerEpoch})
+				}
+				handle(req)
+			},
+			"elect": func(t *rapid.T) { handle(&ElectLeaders{Type: ElectionType(rapid.Int8Range(0, 2).Draw(t, "type"))}) },
+			"reassign": func(t *rapid.T) {
+				handle(&Reassign{Partitions: []Reassignment{{TopicPartition: kafka.TopicPartition{Topic: name.Draw(t, "name")},
+					Replicas: rapid.SliceOfN(rapid.Int32Range(1, 4), 0, 3).Draw(t, "replicas"), Cancel: rapid.Bool().Draw(t, "cancel")}}})
+			},
 			"commit": func(t *rapid.T) {
 				if len(pending) == 0 {
 					t.Skip()
@@ -98,6 +139,8 @@ func TestSpeculation(t *testing.T) {
 				published := c.Image()
 				before := published.String()
 				require.Equal(t, want, c.Committed(pending[n-1].Seq))
+				offset++
+				c.Reached(kafka.Now{}, offset)
 				require.Equal(t, before, published.String(), "a published image never changes")
 				for _, r := range want {
 					require.NoError(t, committed.Apply(r))
