@@ -113,6 +113,8 @@ func (l *Log) write(h *record.Header, batch []byte, now kafka.Now) (Appended, er
 		if err := txnindex.Append(active.path(layout.TxnIndexSuffix), *aborted); err != nil {
 			return Appended{}, l.fail(fmt.Errorf("seglog: append %s at %d: %w", l.cfg.Partition, h.BaseOffset, err))
 		}
+		active.txnDirty.Store(true)
+		l.dirDirty.Store(true) // it may be a new file
 	}
 	l.publishUndecided()
 	if l.cfg.Emit != nil {
@@ -249,7 +251,7 @@ func (l *Log) roll(base kafka.Offset, now kafka.Now) (*segment, error) {
 		return nil, err
 	}
 	fresh.createdMs = now.WallMs
-	l.dirDirty.Store(true)
+	defer l.dirDirty.Store(true) // when all names have changed: a flush that runs beside this must not count for them
 	segs := *l.segments.Load()
 	if old.size() == 0 {
 		l.setSegments(append(segs[:len(segs)-1:len(segs)-1], fresh))

@@ -1,7 +1,6 @@
 package seglog
 
 import (
-	"encoding/binary"
 	"fmt"
 	"os"
 	"path/filepath"
@@ -499,37 +498,17 @@ func TestHolesAboveWhatWasCleaned(t *testing.T) {
 
 // The index of aborted transactions has what markers say, and follows truncation and recovery.
 func TestAbortedTransactions(t *testing.T) {
-	marker := func(pid kafka.ProducerID, kind record.ControlType) []byte {
-		var b record.Builder
-		b.Reset(nil)
-		b.SetProducer(pid, 0, -1)
-		b.SetAttributes(record.Control | record.Transactional)
-		key := binary.BigEndian.AppendUint16([]byte{0, 0}, uint16(kind))
-		b.Append(1000, key, []byte{0, 0, 0, 0, 0, 0})
-		return b.Finish()
-	}
-	data := func(pid kafka.ProducerID, seq kafka.Sequence) []byte {
-		var b record.Builder
-		b.Reset(nil)
-		b.SetProducer(pid, 0, seq)
-		b.SetAttributes(record.Transactional)
-		b.Append(1000, nil, make([]byte, 40))
-		return b.Finish()
-	}
 	dir := newDir(t)
 	cfg := testConfig(small())
 	cfg.Settings.SegmentBytes = 700
 	l := open(t, dir, cfg, Start{})
-	add := func(b []byte) {
-		_, err := l.AppendFollower(at(b, l.EndOffset(), 0), now(1))
-		require.NoError(t, err)
-	}
-	add(data(1, 0))                      // 0
-	add(data(2, 0))                      // 1
+	add := func(b []byte) { follow(t, l, b) }
+	add(transactional(1, 0))             // 0
+	add(transactional(2, 0))             // 1
 	add(marker(1, record.ControlAbort))  // 2: 1 from 0, stable to 1
-	add(data(1, 1))                      // 3
+	add(transactional(1, 1))             // 3
 	add(marker(1, record.ControlCommit)) // 4
-	add(data(1, 2))                      // 5
+	add(transactional(1, 2))             // 5
 	for l.Segments() == 1 {
 		add(batch(1, 50, 1000))
 	}

@@ -79,7 +79,9 @@ func (l *Log) Clean(w *cleaning.Worker, nowMs int64) (compact.Dirt, compact.Stat
 			return compact.Dirt{}, compact.Stats{}, err
 		}
 	}
-	segs, before := *l.segments.Load(), l.CleanedTo()
+	l.appendMu.Lock()
+	segs, before, truncations := *l.segments.Load(), l.CleanedTo(), l.truncations
+	l.appendMu.Unlock()
 	d, err := l.dirt(segs, nowMs)
 	if err != nil || d.Dirty == 0 {
 		return d, compact.Stats{}, l.sayCleaning(err)
@@ -93,11 +95,21 @@ func (l *Log) Clean(w *cleaning.Worker, nowMs int64) (compact.Dirt, compact.Stat
 	end, stats, err := w.Run(l.task(from, d, nowMs))
 	switch {
 	case err == nil:
-		l.cleanedTo.CompareAndSwap(before, end) // a truncation meanwhile has lowered it
+		l.cleaned(before, end, truncations)
 	case l.cutSince(from):
 		err = fmt.Errorf("%w: %w", errMoved, err) // what was read was of two times
 	}
 	return d, stats, l.sayCleaning(err)
+}
+
+// cleaned raises the first dirty offset, unless a truncation has come meanwhile: what is there now may not be what was read,
+// even where nothing had to be replaced.
+func (l *Log) cleaned(before, end kafka.Offset, truncations int) {
+	l.appendMu.Lock()
+	defer l.appendMu.Unlock()
+	if l.truncations == truncations {
+		l.cleanedTo.CompareAndSwap(before, end)
+	}
 }
 
 func (l *Log) sayCleaning(err error) error {

@@ -354,6 +354,35 @@ func TestCutMeanwhile(t *testing.T) {
 	require.NotContains(t, records(t, l), "0:k=0")
 }
 
+// TestCutWhereNothingWasToDo: also a round that replaced nothing does not take for clean what came after a truncation.
+func TestCutWhereNothingWasToDo(t *testing.T) {
+	l := open(t, newDir(t), testConfig(compacted()), Start{})
+	defer l.abandon()
+	for i := range 9 {
+		put(t, l, fmt.Sprintf("k%d=%d", i, i))
+	}
+	commit(t, l)
+	round := func(each func()) {
+		l.cleanedTo.Store(3)
+		_, stats, err := l.Clean(workerOf(func(int, func() error) error {
+			each()
+			return nil
+		}), 0)
+		require.NoError(t, err)
+		require.Zero(t, stats.Rebuilt+stats.Dropped)
+	}
+	pieces := 0
+	round(func() { pieces++ })
+	require.Equal(t, kafka.Offset(6), l.CleanedTo())
+	round(func() {
+		if pieces--; pieces == 0 {
+			require.NoError(t, l.Truncate(5))
+		}
+	})
+	require.Equal(t, kafka.Offset(5), l.EndOffset())
+	require.LessOrEqual(t, l.CleanedTo(), kafka.Offset(5))
+}
+
 // TestTruncationLowersCleanedTo: what is written anew below the offset up to which the log was clean is dirty.
 func TestTruncationLowersCleanedTo(t *testing.T) {
 	l := open(t, newDir(t), testConfig(compacted()), Start{})

@@ -35,6 +35,7 @@ type listing struct {
 }
 
 // listFiles lists a partition's directory and tidies it: leftovers of deletions and of unfinished writes go.
+// Deletions may go on beside it.
 func listFiles(dir string) (listing, error) {
 	entries, err := os.ReadDir(dir)
 	if err != nil {
@@ -46,7 +47,7 @@ func listFiles(dir string) (listing, error) {
 		base, suffix, ok := layout.ParseFileName(e.Name())
 		switch {
 		case strings.HasSuffix(e.Name(), layout.DeletedSuffix) || strings.HasSuffix(e.Name(), layout.TmpSuffix):
-			if err := os.Remove(filepath.Join(dir, e.Name())); err != nil {
+			if err := layout.RemoveIfThere(filepath.Join(dir, e.Name())); err != nil {
 				return l, err
 			}
 		case e.Name() == layout.FsyncFailedFile:
@@ -71,7 +72,7 @@ func (l *listing) removeOrphans(dir string, indexes []string) error {
 		if _, ok := slices.BinarySearch(l.logs, base); ok {
 			continue
 		}
-		if err := os.Remove(filepath.Join(dir, name)); err != nil {
+		if err := layout.RemoveIfThere(filepath.Join(dir, name)); err != nil {
 			return err
 		}
 	}

@@ -106,7 +106,7 @@ func (l *Log) flushPass(sealedOnly bool) error {
 		}
 	}
 	if !sealedOnly && target > l.flush.to.Load() {
-		if err := active.sync(); err != nil {
+		if err := active.syncActive(); err != nil {
 			return l.flushFailed(err)
 		}
 	}
@@ -150,12 +150,23 @@ func (s *segment) sync() error {
 	})
 }
 
+// syncActive makes durable what of a segment is believed below the recovery point: batches, aborted transactions.
+func (s *segment) syncActive() error {
+	if err := s.sync(); err != nil || !s.txnDirty.Swap(false) {
+		return err
+	}
+	return syncTxns(s.path(layout.TxnIndexSuffix))
+}
+
+// syncTxns is watched by a test.
+var syncTxns = txnindex.Sync
+
 // sealIndexes makes all indexes of the segment durable.
 func (s *segment) sealIndexes() error {
 	if err := s.index.Seal(); err != nil {
 		return err
 	}
-	return txnindex.Sync(s.path(layout.TxnIndexSuffix))
+	return syncTxns(s.path(layout.TxnIndexSuffix))
 }
 
 // flushSealed completes a sealed segment: batches, indexes, the producer snapshot at its end. Only clean segments are

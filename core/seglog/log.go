@@ -76,6 +76,8 @@ type Log struct {
 	appendMu  sync.Mutex
 	producers *producers.State
 	undecided atomic.Int64 // first offset of the oldest open transaction, or -1
+	// truncations counts those that cut something.
+	truncations int
 
 	epochMu sync.Mutex // epochs; held for memory only, except by the appender that saves the file
 	epochs  *epochs.Cache

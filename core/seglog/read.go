@@ -185,22 +185,27 @@ func (s *segment) misplaced(e layout.OffsetEntry, h record.Header) error {
 }
 
 // Aborted is the aborted transactions that a reader of committed records in [from, to) has to skip (KIP-98).
+// kafka.ErrOffsetOutOfRange: from is below the start offset by now, and what was aborted there is no longer known, so that
+// records that were read from there must not be shown.
 func (l *Log) Aborted(from, to kafka.Offset) ([]layout.TxnEntry, error) {
-	return lookAgain(l, func() (all []layout.TxnEntry, err error) {
-		segs := *l.segments.Load()
-		done := false
-		for i := find(segs, from); i < len(segs) && !done; i++ {
-			if _, err := segs[i].acquire(); err != nil { // its name is its own as long as it is the log's
-				return nil, err
-			}
-			all, done, err = txnindex.Collect(all, segs[i].path(layout.TxnIndexSuffix), from, to)
-			segs[i].release()
-			if err != nil {
-				return nil, fmt.Errorf("%w: %s: %w", ErrCorrupt, segs[i].path(layout.TxnIndexSuffix), err)
-			}
+	return lookAgain(l, func() ([]layout.TxnEntry, error) { return l.abortedOnce(from, to) })
+}
+
+func (l *Log) abortedOnce(from, to kafka.Offset) (all []layout.TxnEntry, err error) {
+	segs := *l.segments.Load()
+	done := false
+	for i := find(segs, from); i < len(segs) && !done; i++ {
+		all, done, err = txnindex.Collect(all, segs[i].path(layout.TxnIndexSuffix), from, to)
+		switch { // what was forgotten has given its names away, whatever was found under them
+		case from < l.StartOffset():
+			return nil, kafka.ErrOffsetOutOfRange
+		case segs[i].file.Forgotten():
+			return nil, errGone
+		case err != nil:
+			return nil, fmt.Errorf("%w: %s: %w", ErrCorrupt, segs[i].path(layout.TxnIndexSuffix), err)
 		}
-		return all, nil
-	})
+	}
+	return all, nil
 }
 
 // Slice is a range of bytes of one segment file. It stays readable when the segment is deleted meanwhile; when the log

@@ -99,10 +99,9 @@ func (l *Log) deletePrefix(nowMs int64, expired func(s *segment, total int64) bo
 			return n, nil
 		}
 		size := s.size()
-		if err := l.moveStart(segs[1].base); err != nil {
+		if first, err := l.deleteFirst(s); err != nil {
 			return n, err
-		}
-		if !l.deleteFirst(s) {
+		} else if !first {
 			continue
 		}
 		// One name at a time, each durable before the next: a power cut must not bring back a segment with a hole after it.
@@ -119,19 +118,25 @@ func (l *Log) deletePrefix(nowMs int64, expired func(s *segment, total int64) bo
 	}
 }
 
-// deleteFirst takes s out of the list if it is still the first of several and the log is open. Then Close waits until
-// the caller has renamed the files and says background.Done: a log that is closed touches its directory no more, since
-// that may belong to the next topic of the name by then.
-func (l *Log) deleteFirst(s *segment) bool {
+// deleteFirst takes s out of the list, and raises the start offset, if s is still the first of several and was not cut
+// meanwhile. Then Close waits until the caller has renamed the files and says background.Done: a log that is closed touches
+// its directory no more, since that may belong to the next topic of the name by then.
+func (l *Log) deleteFirst(s *segment) (bool, error) {
 	l.appendMu.Lock()
 	defer l.appendMu.Unlock()
+	if err := l.usable(); err != nil {
+		return false, err
+	}
 	segs := *l.segments.Load()
-	if l.closed.Load() || len(segs) < 2 || segs[0] != s {
-		return false
+	if len(segs) < 2 || segs[0] != s || !s.clean.Load() {
+		return false, nil
+	}
+	if err := l.raiseStart(segs[1].base); err != nil {
+		return false, err
 	}
 	l.background.Add(1)
 	l.setSegments(segs[1:])
-	return true
+	return true, nil
 }
 
 // deletedFile is a file that was renamed, and when it may be removed (ms, wall time).

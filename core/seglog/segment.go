@@ -38,6 +38,10 @@ type segment struct {
 	largest   atomic.Int64 // largest timestamp (ms) so far, or -1; largestUnknown before anybody asked
 	confirmed atomic.Bool  // no batch of the sealed segment has a larger one than its time index says
 
+	// txnDirty: the index of aborted transactions has entries that may not be durable. Unlike the other indexes it must be
+	// before what lies below the recovery point is believed: nobody looks for markers there again.
+	txnDirty atomic.Bool
+
 	// pinned: the file stays open. It holds bytes that were not fsynced.
 	pinned atomic.Bool
 
@@ -76,6 +80,7 @@ func newSegment(env *environment, dir string, base, next kafka.Offset, size int6
 	s.index = index.Open(s, s.place())
 	s.largest.Store(largestUnknown)
 	s.cutMin.Store(1 << 62)
+	s.txnDirty.Store(true) // recovery may add some
 	s.publish(next, size)
 	return s
 }

@@ -89,6 +89,7 @@ func (l *Log) truncate(to kafka.Offset) error {
 
 // lowerRecoveryPoint makes sure that nobody trusts what is about to be cut and written anew.
 func (l *Log) lowerRecoveryPoint(to kafka.Offset) error {
+	l.truncations++
 	l.cleanedTo.Store(min(l.cleanedTo.Load(), to))
 	if to >= l.flush.to.Load() {
 		return nil
@@ -308,13 +309,22 @@ func (l *Log) DeleteRecords(before kafka.Offset, nowMs int64) (kafka.Offset, err
 	return l.StartOffset(), err
 }
 
-// moveStart raises the start offset; a lower one does nothing.
+// moveStart raises the start offset to one that is below the HW still: a truncation may have come between. A lower one does
+// nothing.
 func (l *Log) moveStart(to kafka.Offset) error {
 	l.appendMu.Lock()
 	defer l.appendMu.Unlock()
 	if err := l.usable(); err != nil {
 		return err
 	}
+	if to > min(l.HighWatermark(), l.EndOffset()) {
+		return kafka.ErrOffsetOutOfRange
+	}
+	return l.raiseStart(to)
+}
+
+// raiseStart raises the start offset. The append lock is held.
+func (l *Log) raiseStart(to kafka.Offset) error {
 	if to <= l.StartOffset() {
 		return nil
 	}

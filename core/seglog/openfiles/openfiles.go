@@ -175,6 +175,13 @@ func (f *File) Forget() {
 	closeAll(victims)
 }
 
+// Forgotten reports that Forget was called.
+func (f *File) Forgotten() bool {
+	f.cache.mu.Lock()
+	defer f.cache.mu.Unlock()
+	return f.gone
+}
+
 // Users is how many use the file.
 func (f *File) Users() int { return int(f.users.Load()) }
 

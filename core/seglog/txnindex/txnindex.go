@@ -40,7 +40,7 @@ func Append(path string, e layout.TxnEntry) error {
 }
 
 // Cut drops the entries whose marker lies at end or later, durably, and what cannot be read. Without an entry there is no
-// file.
+// file. What stays is never written again: nothing could bring it back if that were cut off.
 func Cut(path string, end kafka.Offset) error {
 	b, err := layout.ReadIfThere(path)
 	if b == nil || err != nil {
@@ -57,19 +57,32 @@ func Cut(path string, end kafka.Offset) error {
 	case n == len(rows) && bad == nil:
 		return nil
 	}
-	return layout.WriteSynced(path, layout.AppendTxnEntries(nil, rows[:n]))
+	return onFile(path, func(f *os.File) error {
+		if err := truncate(f, int64(n)*layout.TxnEntrySize); err != nil {
+			return err
+		}
+		return f.Sync()
+	})
 }
+
+// truncate is watched by a test.
+var truncate = (*os.File).Truncate
 
 // Sync makes the file durable, if there is one.
 func Sync(path string) error {
-	f, err := os.OpenFile(path, os.O_RDWR, 0)
+	err := onFile(path, (*os.File).Sync)
 	if os.IsNotExist(err) {
 		return nil
 	}
+	return err
+}
+
+func onFile(path string, fn func(*os.File) error) error {
+	f, err := os.OpenFile(path, os.O_RDWR, 0)
 	if err != nil {
 		return err
 	}
-	if err := f.Sync(); err != nil {
+	if err := fn(f); err != nil {
 		f.Close()
 		return err
 	}

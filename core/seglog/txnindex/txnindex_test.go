@@ -1,6 +1,7 @@
 package txnindex
 
 import (
+	"errors"
 	"os"
 	"path/filepath"
 	"testing"
@@ -51,4 +52,24 @@ func TestFile(t *testing.T) {
 	require.Equal(t, rows[:1], got)
 	require.NoError(t, Cut(path, 0))
 	require.NoFileExists(t, path)
+}
+
+// What stays of an index that is cut is never gone, not even for a moment: a crash in between would lose it for good.
+func TestCutKeepsWhatStays(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "0.txnindex")
+	for _, e := range []layout.TxnEntry{{Producer: 1, First: 0, Last: 4, LastStable: 5}, {Producer: 1, First: 5, Last: 9, LastStable: 10}} {
+		require.NoError(t, Append(path, e))
+	}
+	before, err := os.ReadFile(path)
+	require.NoError(t, err)
+	crash := errors.New("crash")
+	defer func(was func(*os.File, int64) error) { truncate = was }(truncate)
+	truncate = func(_ *os.File, size int64) error {
+		require.EqualValues(t, layout.TxnEntrySize, size)
+		return crash
+	}
+	require.ErrorIs(t, Cut(path, 9), crash)
+	after, err := os.ReadFile(path)
+	require.NoError(t, err)
+	require.Equal(t, before, after)
 }
