@@ -235,6 +235,59 @@ func (c *Controller) dirsFailed(b *meta.BrokerImage, failed []kafka.TopicID) []m
 	})...)
 }
 
+// AssignDirs says in which directory a broker keeps replicas (KIP-858).
+type AssignDirs struct {
+	Broker      kafka.NodeID
+	BrokerEpoch int64
+	Replicas    []ReplicaDir
+}
+
+// ReplicaDir is the directory of one replica.
+type ReplicaDir struct {
+	Topic     kafka.TopicID
+	Partition kafka.PartitionID
+	Dir       kafka.TopicID
+}
+
+// AssignDirsResponse has one code for each replica, in order; none if Code is not NONE.
+type AssignDirsResponse struct {
+	Code  kafka.ErrorCode
+	Codes []kafka.ErrorCode
+}
+
+func (*AssignDirs) isRequest()          {}
+func (*AssignDirsResponse) isResponse() {}
+
+// assignDirs writes directories down. A replica whose directory does not work leaves the ISR.
+func (c *Controller) assignDirs(req *AssignDirs) (*AssignDirsResponse, []meta.Record) {
+	if code := c.checkLife(req.Broker, req.BrokerEpoch); code != kafka.ErrNone {
+		return &AssignDirsResponse{Code: code}, nil
+	}
+	resp := &AssignDirsResponse{}
+	var records []meta.Record
+	for _, r := range req.Replicas {
+		t := c.speculative.TopicByID(r.Topic)
+		code := kafka.ErrNone
+		switch {
+		case t == nil:
+			code = kafka.ErrUnknownTopicID
+		case r.Partition < 0 || int(r.Partition) >= len(t.Partitions):
+			code = kafka.ErrUnknownTopicOrPartition
+		case !slices.Contains(t.Partitions[r.Partition].Replicas, req.Broker):
+			code = kafka.ErrNotLeaderOrFollower
+		default:
+			g := c.change(t, r.Partition)
+			g.moved, g.dir = req.Broker, r.Dir
+			if !c.speculative.Broker(req.Broker).HasDir(r.Dir) {
+				g.isr = without(g.isr, req.Broker)
+			}
+			records = append(records, c.decideChange(g)...)
+		}
+		resp.Codes = append(resp.Codes, code)
+	}
+	return resp, records
+}
+
 // leadsAny: the broker leads a partition.
 func (c *Controller) leadsAny(node kafka.NodeID) bool {
 	for _, t := range c.speculative.Topics() {

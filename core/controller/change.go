@@ -29,6 +29,8 @@ type change struct {
 	recovering                           bool
 	election                             election
 	lost                                 kafka.NodeID // restarted uncleanly: no longer eligible; or kafka.NoNode
+	moved                                kafka.NodeID // has its replica in dir now; or kafka.NoNode
+	dir                                  kafka.TopicID
 	elrOn                                bool
 	minISR                               int
 }
@@ -37,7 +39,7 @@ type change struct {
 func (c *Controller) change(t *meta.TopicImage, id kafka.PartitionID) *change {
 	p := t.Partitions[id]
 	g := &change{c: c, topic: t, id: id, was: p, isr: p.ISR, replicas: p.Replicas, removing: p.Removing, adding: p.Adding, elr: p.ELR,
-		recovering: p.Recovering, lost: kafka.NoNode, elrOn: c.elrOn(), minISR: c.minISR(t)}
+		recovering: p.Recovering, lost: kafka.NoNode, moved: kafka.NoNode, elrOn: c.elrOn(), minISR: c.minISR(t)}
 	if c.uncleanAllowed(t) {
 		g.election = electUnclean
 	}
@@ -94,7 +96,7 @@ func (g *change) acceptable(node kafka.NodeID) bool {
 		return true
 	}
 	b := g.c.speculative.Broker(node)
-	return b != nil && b.Active() && b.HasDir(g.was.Directory(node))
+	return b != nil && b.Active() && b.HasDir(g.directory(node))
 }
 
 // valid: the replica may lead without losing anything.
@@ -202,17 +204,27 @@ func (g *change) lastKnown(r *meta.PartitionChange) {
 	}
 }
 
+// directory is where a replica will be.
+func (g *change) directory(node kafka.NodeID) kafka.TopicID {
+	switch {
+	case node == g.moved:
+		return g.dir
+	case len(g.was.Directories) > 0 && slices.Contains(g.was.Replicas, node):
+		return g.was.Directory(node)
+	}
+	return meta.DirUnassigned
+}
+
 func (g *change) directories(r *meta.PartitionChange) {
-	if len(g.was.Directories) == 0 || r.Replicas == nil {
+	if len(g.was.Directories) == 0 && g.moved == kafka.NoNode {
 		return
 	}
-	r.Directories = []kafka.TopicID{}
+	dirs := make([]kafka.TopicID, 0, len(g.replicas))
 	for _, n := range g.replicas {
-		dir := meta.DirUnassigned
-		if slices.Contains(g.was.Replicas, n) {
-			dir = g.was.Directory(n)
-		}
-		r.Directories = append(r.Directories, dir)
+		dirs = append(dirs, g.directory(n))
+	}
+	if !slices.Equal(dirs, g.was.Directories) {
+		r.Directories = dirs
 	}
 }
 
@@ -241,7 +253,7 @@ func (g *change) build() meta.Record {
 		}
 	}
 	if r.Leader == meta.NoLeaderChange && r.ISR == nil && r.ELR == nil && r.Replicas == nil && r.Adding == nil && r.Removing == nil &&
-		r.LastKnownELR == nil && r.Recovering == meta.Unchanged {
+		r.LastKnownELR == nil && r.Directories == nil && r.Recovering == meta.Unchanged {
 		return nil
 	}
 	if !g.c.cfg.Rules.ElectRaisesEpoch {

@@ -18,16 +18,17 @@ import (
 // cluster is a controller with brokers b1, b2, ... and a topic t of one partition; a story says who sends what. Decisions
 // are committed at once.
 type cluster struct {
-	t     require.TestingT
-	cfg   Config
-	base  *meta.Image
-	c     *Controller
-	log   [][]meta.Record // of every offset
-	next  *Controller     // a standby
-	heard int             // how much of the log it has
-	now   kafka.Now
-	lives byte
-	topic kafka.TopicID
+	t       require.TestingT
+	cfg     Config
+	base    *meta.Image
+	c       *Controller
+	log     [][]meta.Record // of every offset
+	next    *Controller     // a standby
+	heard   int             // how much of the log it has
+	now     kafka.Now
+	lives   byte
+	topic   kafka.TopicID
+	hasDirs bool
 }
 
 // newCluster reads "3 brokers min.insync=2 elr unclean racks=a,b off=rule".
@@ -42,6 +43,8 @@ func newCluster(t require.TestingT, words []string) *cluster {
 			c.cfg.MinISR = int32(c.int(value))
 		case "elr":
 			require.NoError(t, c.base.Apply(&meta.FeatureLevel{Name: "eligible.leader.replicas.version", Level: 1}))
+		case "dirs":
+			c.hasDirs = true
 		case "unclean":
 			c.cfg.UncleanElection = true
 		case "racks":
@@ -85,11 +88,19 @@ func (c *cluster) epoch(node int) int64 {
 
 func (c *cluster) registration(node kafka.NodeID, rack string, clean bool) *RegisterBroker {
 	c.lives++
-	r := &RegisterBroker{Broker: node, Incarnation: kafka.TopicID{2, c.lives}, Rack: rack, PreviousEpoch: kafka.NoBrokerEpoch}
+	r := &RegisterBroker{LogDirs: c.dirs(node), Broker: node, Incarnation: kafka.TopicID{2, c.lives}, Rack: rack, PreviousEpoch: kafka.NoBrokerEpoch}
 	if clean {
 		r.PreviousEpoch = c.epoch(int(node))
 	}
 	return r
+}
+
+// dirs is the log directories of a broker, where the story has some: dN1 and dN2.
+func (c *cluster) dirs(node kafka.NodeID) []kafka.TopicID {
+	if !c.hasDirs {
+		return nil
+	}
+	return []kafka.TopicID{{4, byte(node), 1}, {4, byte(node), 2}}
 }
 
 // do decides and commits a request.
@@ -120,7 +131,7 @@ func (c *cluster) show() string {
 	}
 	for line := range strings.Lines(c.c.Image().String()) {
 		if rest, ok := strings.CutPrefix(line, "  0 "); ok {
-			return b.String() + rest
+			return b.String() + c.named(rest)
 		}
 	}
 	return b.String() + "no partition\n"
@@ -180,10 +191,21 @@ func (c *cluster) told(d Decision) string {
 	}
 	text := strings.TrimRight(b.String(), " ") + "\n"
 	for _, r := range d.Records {
-		text += "  + " + strings.ReplaceAll(r.String(), c.topic.String(), "t") + "\n"
+		text += "  + " + c.named(strings.ReplaceAll(r.String(), c.topic.String(), "t")) + "\n"
 	}
 	for _, at := range d.Timers {
 		text += fmt.Sprintf("  timer b%d epoch %d at %d\n", at.Broker, at.BrokerEpoch, at.At)
+	}
+	return text
+}
+
+// named has directories by short names.
+func (c *cluster) named(text string) string {
+	text = strings.ReplaceAll(text, meta.DirUnassigned.String(), "?")
+	for node := range byte(4) {
+		for dir := range byte(4) {
+			text = strings.ReplaceAll(text, kafka.TopicID{4, node, dir}.String(), fmt.Sprintf("d%d%d", node, dir))
+		}
 	}
 	return text
 }
@@ -215,10 +237,16 @@ func (c *cluster) fromBroker(node kafka.NodeID, verb string, args []string) Requ
 		if is("behind") {
 			offset = 0
 		}
-		return &BrokerHeartbeat{Broker: node, BrokerEpoch: arg("life", c.epoch(int(node))), MetadataOffset: arg("at", offset),
+		var offline []kafka.TopicID
+		if failed := arg("failed", 0); failed != 0 {
+			offline = []kafka.TopicID{{4, byte(node), byte(failed)}}
+		}
+		return &BrokerHeartbeat{OfflineDirs: offline, Broker: node, BrokerEpoch: arg("life", c.epoch(int(node))), MetadataOffset: arg("at", offset),
 			WantFence: is("fence"), WantShutDown: is("shutdown")}
 	case "expires":
 		return &SessionExpired{Broker: node, BrokerEpoch: arg("life", c.epoch(int(node)))}
+	case "keeps": // b1 keeps t in=2
+		return &AssignDirs{Broker: node, BrokerEpoch: c.epoch(int(node)), Replicas: []ReplicaDir{{Topic: c.topic, Dir: kafka.TopicID{4, byte(node), byte(arg("in", 0))}}}}
 	case "unregisters":
 		return &UnregisterBroker{Broker: node}
 	case "alters":

@@ -71,6 +71,8 @@ func (c *Controller) Handle(now kafka.Now, req Request) Decision {
 		d.Response, d.Records = c.electLeaders(req)
 	case *BalanceLeaders:
 		d.Response, d.Records = c.balanceLeaders(req)
+	case *AssignDirs:
+		d.Response, d.Records = c.assignDirs(req)
 	case *Reassign:
 		d.Response, d.Records = c.reassign(req)
 	default:
@@ -145,7 +147,9 @@ func (c *Controller) activate(now kafka.Now) []Timer {
 	var timers []Timer
 	for _, b := range c.committed.Brokers() {
 		s := c.session(b)
-		s.registered, s.shutdown = c.reached, c.reached
+		if s.registered = c.reached; b.InControlledShutdown {
+			s.shutdown = c.reached
+		}
 		if !b.Fenced {
 			timers = append(timers, c.timer(now, b))
 		}

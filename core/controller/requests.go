@@ -7,7 +7,7 @@ import (
 )
 
 // Request is one of CreateTopics, DeleteTopics, CreatePartitions, AlterConfigs, AllocateProducerIDs, RegisterBroker,
-// BrokerHeartbeat, SessionExpired, UnregisterBroker, AlterPartition, ElectLeaders, BalanceLeaders, Reassign.
+// BrokerHeartbeat, SessionExpired, UnregisterBroker, AlterPartition, ElectLeaders, BalanceLeaders, Reassign, AssignDirs.
 type Request interface{ isRequest() }
 
 // Response answers a request; its type is CreateTopicsResponse for CreateTopics and so on, or NotController.
