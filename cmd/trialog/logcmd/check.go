@@ -39,7 +39,7 @@ func (f *checkFlags) run(w io.Writer, dirs []string) error {
 	damaged := false
 	for _, dir := range dirs {
 		r, err := inspect.Check(dir, inspect.Options{Deep: f.deep})
-		if printed := f.print(w, dir, r); printed != nil {
+		if printed := f.print(w, dir, r, err == nil); printed != nil {
 			return printed
 		}
 		if err != nil {
@@ -63,9 +63,11 @@ type checked struct {
 	Damage      int    `json:"damage"`
 	Recoverable int    `json:"recoverable"`
 	Notes       int    `json:"notes"`
+	// Incomplete: the check met an error of the file system, and what it did not come to may be anything.
+	Incomplete bool `json:"incomplete,omitempty"`
 }
 
-func (f *checkFlags) print(w io.Writer, dir string, r *inspect.Report) error {
+func (f *checkFlags) print(w io.Writer, dir string, r *inspect.Report, complete bool) error {
 	for _, finding := range r.Findings {
 		if finding.Level == inspect.Note && !f.all {
 			continue
@@ -80,7 +82,9 @@ func (f *checkFlags) print(w io.Writer, dir string, r *inspect.Report) error {
 			return err
 		}
 	}
-	sum := checked{dir, r.Partitions, r.Files, r.Batches, r.Bytes, r.Count(inspect.Damage), r.Count(inspect.Recoverable), r.Count(inspect.Note)}
+	sum := checked{
+		dir, r.Partitions, r.Files, r.Batches, r.Bytes, r.Count(inspect.Damage), r.Count(inspect.Recoverable), r.Count(inspect.Note), !complete,
+	}
 	if f.json {
 		return cli.PrintJSON(w, sum)
 	}
@@ -89,13 +93,16 @@ func (f *checkFlags) print(w io.Writer, dir string, r *inspect.Report) error {
 }
 
 func (s *checked) verdict() string {
-	if s.Damage+s.Recoverable+s.Notes == 0 {
-		return "sound"
-	}
 	word := "sound"
+	if s.Incomplete {
+		word = "not checked to the end"
+	}
+	if s.Damage+s.Recoverable+s.Notes == 0 {
+		return word
+	}
 	if s.Damage > 0 {
 		word = "damaged"
-	} else if s.Recoverable > 0 {
+	} else if s.Recoverable > 0 && !s.Incomplete {
 		word = "to be recovered"
 	}
 	return fmt.Sprintf("%s (%d damage, %d recoverable, %d notes)", word, s.Damage, s.Recoverable, s.Notes)

@@ -135,3 +135,16 @@ func TestTheRecoveryPointDecides(t *testing.T) {
 	}
 	t.Logf("%d flips below, %d beyond", below, beyond)
 }
+
+// A process may be killed when it has made the directory of a new partition and nothing in it: no damage, unless it stopped
+// cleanly.
+func TestAPartitionThatWasBeingMade(t *testing.T) {
+	dir := makeDir(t, 24)
+	made := filepath.Join(dir, "made-0")
+	require.NoError(t, os.Mkdir(made, 0o755))
+	require.NotZero(t, check(t, dir).Count(inspect.Damage))
+	require.NoError(t, os.Remove(filepath.Join(dir, layout.CleanMarker)))
+	r := check(t, dir)
+	require.Zero(t, r.Count(inspect.Damage), "%v", r.Findings)
+	require.NotZero(t, r.Count(inspect.Recoverable))
+}

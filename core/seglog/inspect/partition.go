@@ -171,7 +171,11 @@ func (p *partition) topicID() (kafka.TopicID, error) {
 		return kafka.TopicID{}, err
 	}
 	if text == nil {
-		p.r.add(Damage, path, NoPos, "it is missing: the topic has no id")
+		level := Damage
+		if len(p.bases) == 0 {
+			level = p.level(0) // the partition was being made
+		}
+		p.r.add(level, path, NoPos, "it is missing: the topic has no id")
 		return kafka.TopicID{}, nil
 	}
 	p.r.Files++
