@@ -39,7 +39,7 @@ type change struct {
 func (c *Controller) change(t *meta.TopicImage, id kafka.PartitionID) *change {
 	p := t.Partitions[id]
 	g := &change{c: c, topic: t, id: id, was: p, isr: p.ISR, replicas: p.Replicas, removing: p.Removing, adding: p.Adding, elr: p.ELR,
-		recovering: p.Recovering, lost: kafka.NoNode, moved: kafka.NoNode, elrOn: c.elrOn(), minISR: c.minISR(t)}
+		recovering: p.Recovering, lost: kafka.NoNode, moved: kafka.NoNode, elrOn: c.elrOn(), minISR: c.minISR(t, &p)}
 	if c.uncleanAllowed(t) {
 		g.election = electUnclean
 	}
@@ -60,15 +60,16 @@ func (c *Controller) setting(t *meta.TopicImage, name string) (string, bool) {
 	return strings.TrimSpace(v), ok
 }
 
-// minISR is the effective min.insync.replicas: no more than there are replicas.
-func (c *Controller) minISR(t *meta.TopicImage) int {
+// minISR is the effective min.insync.replicas: no more than there are replicas, of this partition, as its leader counts.
+// (Kafka counts those of the topic's first partition.)
+func (c *Controller) minISR(t *meta.TopicImage, p *meta.PartitionImage) int {
 	n := int(c.cfg.MinISR)
 	if v, ok := c.setting(t, "min.insync.replicas"); ok {
 		if set, err := strconv.Atoi(v); err == nil {
 			n = set
 		}
 	}
-	return min(max(n, 1), len(t.Partitions[0].Replicas))
+	return min(max(n, 1), len(p.Replicas))
 }
 
 func (c *Controller) uncleanAllowed(t *meta.TopicImage) bool {
@@ -169,7 +170,7 @@ func (g *change) completeReassignment() {
 // keepEligible makes the new ELR: whoever was in ISR or ELR and did not lose anything, while fewer than
 // min.insync.replicas are in sync. The HW does not move meanwhile, so they go on holding all that is below it.
 func (g *change) keepEligible() {
-	if !g.elrOn || len(g.isr) >= g.minISR || !g.c.cfg.Rules.ELRKept {
+	if !g.elrOn || len(g.isr) >= min(g.minISR, len(g.replicas)) || !g.c.cfg.Rules.ELRKept {
 		g.elr = nil
 		return
 	}

@@ -337,7 +337,8 @@ func TestClonesAreIndependent(t *testing.T) {
 	random := func(t *rapid.T, m *Image) Record {
 		names := []string{"a", "b", "a.b", "a_b"}
 		id := kafka.TopicID{0: rapid.ByteRange(1, 4).Draw(t, "id")}
-		switch rapid.IntRange(0, 6).Draw(t, "kind") {
+		broker, epoch := rapid.Int32Range(0, 3).Draw(t, "broker"), rapid.Int64Range(0, 9).Draw(t, "broker epoch")
+		switch rapid.IntRange(0, 9).Draw(t, "kind") {
 		case 0, 1:
 			return &Topic{Name: rapid.SampledFrom(names).Draw(t, "name"), ID: id}
 		case 2, 3:
@@ -347,8 +348,15 @@ func TestClonesAreIndependent(t *testing.T) {
 				Key: rapid.SampledFrom(names).Draw(t, "key"), Value: "1", Delete: rapid.Bool().Draw(t, "delete")}
 		case 5:
 			return &RemoveTopic{Topic: id}
+		case 6:
+			return &PartitionChange{Topic: id, Partition: rapid.Int32Range(0, 3).Draw(t, "partition"), Leader: rapid.Int32Range(-2, 2).Draw(t, "leader"),
+				ISR: rapid.SampledFrom([][]int32{nil, {}, {1}, {2}, {1, 2}}).Draw(t, "isr"), ELR: rapid.SampledFrom([][]int32{nil, {}, {1}, {2}}).Draw(t, "elr")}
+		case 7:
+			return &BrokerChange{Broker: broker, BrokerEpoch: epoch, Fenced: Turn(rapid.Int8Range(-1, 1).Draw(t, "fenced")), InControlledShutdown: rapid.Bool().Draw(t, "shutdown")}
+		case 8:
+			return &UnregisterBroker{Broker: broker, BrokerEpoch: epoch}
 		}
-		return &RegisterBroker{Broker: rapid.Int32Range(0, 3).Draw(t, "broker"), BrokerEpoch: rapid.Int64Range(0, 9).Draw(t, "epoch")}
+		return &RegisterBroker{Broker: broker, BrokerEpoch: epoch, Fenced: rapid.Bool().Draw(t, "fenced")}
 	}
 	rapid.Check(t, func(t *rapid.T) {
 		images := []*Image{{}}
@@ -378,6 +386,9 @@ func checkInvariants(t require.TestingT, m *Image) {
 	for i, topic := range m.Topics() {
 		require.True(t, i == 0 || m.Topics()[i-1].Name < topic.Name, "M1")
 		require.Same(t, topic, m.TopicByID(topic.ID), "M1")
+		for i := range topic.Partitions {
+			require.NoError(t, checkReplicas(topic.Partitions[i].record(topic.ID, int32(i))), "M3")
+		}
 	}
 	require.Len(t, m.ids, len(m.topics))
 }
