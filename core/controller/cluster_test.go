@@ -160,6 +160,10 @@ func (c *cluster) run(words []string) string {
 		return b.String()
 	case "place":
 		return c.place(words[1:])
+	case "alter": // alter KEY=VALUE
+		key, value, _ := strings.Cut(words[1], "=")
+		d = c.do(&AlterConfigs{Incremental: true, Resources: []AlterResource{{Resource: Resource{Type: meta.ResourceTopic, Name: "t"},
+			Changes: []ConfigChange{{Name: key, Value: value}}}}})
 	case "delete":
 		d = c.do(&DeleteTopics{Topics: []TopicRef{{Name: "t"}}})
 	case "standby":

@@ -104,7 +104,21 @@ func (c *Controller) alterConfigs(req *AlterConfigs) (*AlterConfigsResponse, []m
 		}
 		resp.Resources = append(resp.Resources, out)
 	}
+	if len(records) > 0 {
+		records = append(records, c.shrinkEligible()...)
+	}
 	return resp, records
+}
+
+// shrinkEligible takes those out of ELRs who are not eligible under a min.insync.replicas that has become smaller: from now
+// on the ISR acks without them.
+func (c *Controller) shrinkEligible() []meta.Record {
+	return c.eachPartition(func(t *meta.TopicImage, id kafka.PartitionID, p *meta.PartitionImage) *change {
+		if len(p.ELR) == 0 || len(p.ISR) < c.minISR(t, p) {
+			return nil
+		}
+		return c.change(t, id)
+	})
 }
 
 // planConfigs is the records that change one resource, in the order in which Kafka checks.
