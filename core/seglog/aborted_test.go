@@ -128,3 +128,36 @@ func TestAbortedDuringReplacement(t *testing.T) {
 	require.NoError(t, err)
 	require.Equal(t, want, got)
 }
+
+// A damaged index of aborted transactions is made anew, also of what lies far below the recovery point.
+func TestDamagedAborted(t *testing.T) {
+	dir := newDir(t)
+	l := open(t, dir, testConfig(large()), Start{})
+	follow(t, l, transactional(1, 0), marker(1, record.ControlAbort))
+	for range 2000 {
+		follow(t, l, batch(1, 1000, 1000+l.EndOffset()))
+	}
+	commit(t, l)
+	want, err := l.Aborted(0, 2)
+	require.NoError(t, err)
+	require.Len(t, want, 1)
+	point := l.FlushedTo()
+	l.abandon()
+	require.Less(t, int64(0), readFrom(t, dir, point), "an index that is sound is believed")
+	path := filepath.Join(dir, layout.FileName(0, layout.TxnIndexSuffix))
+	b := readFile(t, path)
+	b[1] ^= 1
+	writeFile(t, b, path)
+	l = open(t, dir, testConfig(large()), Start{RecoveryPoint: point})
+	defer l.abandon()
+	got, err := l.Aborted(0, 2)
+	require.NoError(t, err)
+	require.Equal(t, want, got)
+}
+
+// readFrom is how much of a log its recovery does not read, in bytes.
+func readFrom(t *testing.T, dir string, point kafka.Offset) int64 {
+	l := open(t, copyDir(t, dir), testConfig(large()), Start{RecoveryPoint: point})
+	defer l.abandon()
+	return l.Size() - l.read
+}

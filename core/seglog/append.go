@@ -49,6 +49,9 @@ func (l *Log) Append(batch []byte, epoch kafka.LeaderEpoch, now kafka.Now) (Appe
 	case producers.Refuse:
 		return Appended{Code: out.Code, Base: kafka.NoOffset, Next: kafka.NoOffset, Timestamp: kafka.NoTimestamp}, nil
 	}
+	if err := l.notBefore(epoch, l.EndOffset()); err != nil {
+		return Appended{}, err
+	}
 	h.BaseOffset, h.LeaderEpoch = l.EndOffset(), epoch
 	record.SetBaseOffset(batch, h.BaseOffset)
 	record.SetLeaderEpoch(batch, epoch)
@@ -73,10 +76,18 @@ func (l *Log) AppendFollower(batch []byte, now kafka.Now) (Appended, error) {
 		return Appended{}, fmt.Errorf("seglog: append %s: batch [%d,%d) to a log that ends at %d", l.cfg.Partition, h.BaseOffset,
 			h.NextOffset(), end)
 	}
-	if latest := l.LatestEpoch(); h.LeaderEpoch < latest {
-		return Appended{}, fmt.Errorf("seglog: append %s at %d: epoch %d after %d", l.cfg.Partition, h.BaseOffset, h.LeaderEpoch, latest)
+	if err := l.notBefore(h.LeaderEpoch, h.BaseOffset); err != nil {
+		return Appended{}, err
 	}
 	return l.write(&h, batch, now)
+}
+
+// notBefore refuses an epoch that is over: recovery would take a batch of it for one that was not appended here, and cut it.
+func (l *Log) notBefore(epoch kafka.LeaderEpoch, at kafka.Offset) error {
+	if latest := l.LatestEpoch(); epoch < latest {
+		return fmt.Errorf("seglog: append %s at %d: epoch %d after %d", l.cfg.Partition, at, epoch, latest)
+	}
+	return nil
 }
 
 func (l *Log) parseAppend(batch []byte) (record.Header, error) {
@@ -174,6 +185,9 @@ func (l *Log) StartEpoch(epoch kafka.LeaderEpoch) error {
 	l.appendMu.Lock()
 	defer l.appendMu.Unlock()
 	if err := l.usable(); err != nil {
+		return err
+	}
+	if err := l.notBefore(epoch, l.EndOffset()); err != nil {
 		return err
 	}
 	return l.assignEpoch(epoch, l.EndOffset())

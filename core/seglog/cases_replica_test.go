@@ -48,3 +48,18 @@ func TestR32TornEpochs(t *testing.T) {
 		}
 	}
 }
+
+// A leader of an epoch that is over is refused: what it appends a recovery would cut.
+func TestEpochsDoNotGoBack(t *testing.T) {
+	dir := newDir(t)
+	l := open(t, dir, testConfig(small()), Start{})
+	mustAppend(t, l, batch(1, 30, 1000), 5)
+	_, err := l.Append(batch(1, 30, 1000), 3, now(1))
+	require.ErrorContains(t, err, "epoch 3 after 5")
+	require.ErrorContains(t, l.StartEpoch(4), "epoch 4 after 5")
+	mustAppend(t, l, batch(1, 30, 1000), 5)
+	l.abandon()
+	l = open(t, dir, testConfig(small()), Start{})
+	defer l.abandon()
+	require.EqualValues(t, 2, l.EndOffset())
+}

@@ -174,6 +174,14 @@ func (r *recovery) resume(s *segment) (pos int64, err error) {
 	if r.start.RecoveryPoint <= s.base || r.suspect {
 		return 0, nil
 	}
+	// Of aborted transactions nothing may be missing: a damaged index of them is made anew from all markers.
+	aborted, err := layout.ReadIfThere(s.path(layout.TxnIndexSuffix))
+	if err != nil {
+		return 0, err
+	}
+	if _, bad := layout.ParseTxnIndex(aborted); bad != nil {
+		return 0, nil
+	}
 	x, offset, time, ok, err := index.ResumeBelow(s, s.place(), r.start.RecoveryPoint-s.base)
 	if err != nil || !ok {
 		return 0, err
