@@ -198,7 +198,7 @@ func (d *Dir) List() ([]FoundLog, error) {
 	var found []FoundLog
 	for _, e := range entries {
 		tp, err := kafka.ParseTopicPartition(e.Name())
-		if err != nil || !e.IsDir() || strings.HasSuffix(e.Name(), layout.DeleteDirSuffix) {
+		if err != nil || !layout.IsDir(d.path, e) {
 			continue
 		}
 		f := FoundLog{Partition: tp}
@@ -369,7 +369,7 @@ func (d *Dir) RemoveDeleted(nowMs int64) (nextMs int64, err error) {
 		return nextMs, fmt.Errorf("seglog: list %s: %w", d.path, err)
 	}
 	for _, e := range entries {
-		if !e.IsDir() || !strings.HasSuffix(e.Name(), layout.DeleteDirSuffix) || !strings.Contains(e.Name(), ".") {
+		if !e.IsDir() || !layout.IsDeletedDir(e.Name()) {
 			continue
 		}
 		path := filepath.Join(d.path, e.Name())

@@ -67,7 +67,7 @@ func checkDir(r *Report, dir string, o Options) error {
 		path := filepath.Join(dir, e.Name())
 		tp, err := kafka.ParseTopicPartition(e.Name())
 		switch {
-		case e.IsDir() && err == nil && !strings.HasSuffix(e.Name(), layout.DeleteDirSuffix):
+		case err == nil && layout.IsDir(dir, e):
 			if o.Only != nil && !o.Only(tp) {
 				continue
 			}

@@ -148,3 +148,13 @@ func TestAPartitionThatWasBeingMade(t *testing.T) {
 	require.Zero(t, r.Count(inspect.Damage), "%v", r.Findings)
 	require.NotZero(t, r.Count(inspect.Recoverable))
 }
+
+// A partition that is a link to a directory elsewhere is checked like any other.
+func TestALinkedPartition(t *testing.T) {
+	dir := makeDir(t, 24)
+	want := check(t, dir)
+	elsewhere := filepath.Join(filepath.Dir(dir), "elsewhere")
+	require.NoError(t, os.Rename(filepath.Join(dir, plain.String()), elsewhere))
+	require.NoError(t, os.Symlink(elsewhere, filepath.Join(dir, plain.String())))
+	require.Equal(t, want, check(t, dir))
+}

@@ -97,3 +97,12 @@ func TestTxnIndexParsesWhatItWrites(t *testing.T) {
 	_, err = ParseTxnIndex(b)
 	require.ErrorContains(t, err, "byte 0: version 7")
 }
+
+func TestIsDeletedDir(t *testing.T) {
+	for name, want := range map[string]bool{
+		"t-0.0123456789abcdef0123456789abcdef-delete": true, "a.b-12.u-delete": true,
+		"t-0": false, "t-0-delete": false, "backup.old-delete": false, "t-0.-delete": false, "t-0.u-stray": false, ".-delete": false,
+	} {
+		require.Equal(t, want, IsDeletedDir(name), name)
+	}
+}

@@ -2,7 +2,11 @@ package layout
 
 import (
 	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
 	"strconv"
+	"strings"
 
 	"trialog/core/kafka"
 )
@@ -53,4 +57,25 @@ func ParseFileName(name string) (base kafka.Offset, suffix string, ok bool) {
 		return 0, "", false
 	}
 	return base, name[digits:], true
+}
+
+// IsDir reports that an entry of dir is a directory, or a link to one: a partition may lie on another disk.
+func IsDir(dir string, e fs.DirEntry) bool {
+	if e.Type()&fs.ModeSymlink == 0 {
+		return e.IsDir()
+	}
+	info, err := os.Stat(filepath.Join(dir, e.Name()))
+	return err == nil && info.IsDir()
+}
+
+// IsDeletedDir reports the name that the directory of a partition gets when it is to be removed, and no other:
+// `<topic>-<partition>.<unique>-delete`.
+func IsDeletedDir(name string) bool {
+	rest, ok := strings.CutSuffix(name, DeleteDirSuffix)
+	dot := strings.LastIndexByte(rest, '.')
+	if !ok || dot < 0 {
+		return false
+	}
+	_, err := kafka.ParseTopicPartition(rest[:dot])
+	return err == nil && dot+1 < len(rest)
 }

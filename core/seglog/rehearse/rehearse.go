@@ -114,7 +114,7 @@ func (r *rehearsal) begin() (partitions []kafka.TopicPartition, err error) {
 		return nil, err
 	}
 	for _, e := range entries {
-		if !e.IsDir() {
+		if !layout.IsDir(r.Dir, e) {
 			if e.Type().IsRegular() {
 				err = copyFile(filepath.Join(r.Dir, e.Name()), filepath.Join(r.copy, e.Name()))
 			}
