@@ -34,6 +34,7 @@
 //	a sealed segment          soon after the roll: a flush follows in the background, with indexes and snapshot; of a
 //	                          compacted log, its batches before there is a next segment (rule compact-below-hw)
 //	the active index          never: recovery makes it anew beyond the recovery point; at Close it is
+//	an aborted transaction    when Flush returns for its marker: nobody looks for markers below the recovery point again
 //	a leader epoch            when StartEpoch returns, or the first append of the epoch: before the batch is written
 //	checkpoints               when Checkpoint returns: temporary file, fsync, rename, fsync of the directory; each whole,
 //	                          old or new. A recovery point never claims what is not flushed, or is about to be cut
