@@ -52,6 +52,8 @@ type broker struct {
 	asked  *Fetch   // sent, not arrived
 	answer *arrived // answered, not arrived
 	alter  *Effect  // the newest proposal
+	// committed is the newest answer to a proposal that was committed: heard late, the metadata may have come before.
+	committed *Altered
 }
 
 type arrived struct {
@@ -180,11 +182,18 @@ func (c *cluster) decide(t *testing.T, words []string) string {
 		for _, m := range b.alter.ISR {
 			isr = append(isr, m.Node)
 		}
-		a := Altered{Epoch: b.alter.Epoch, PartitionEpoch: c.partEp, ISR: isr}
+		a := Altered{Asked: b.alter.PartitionEpoch, Epoch: b.alter.Epoch, PartitionEpoch: c.partEp, ISR: isr}
+		b.committed = &a
 		if slices.Contains(words, "unheard") {
 			return ""
 		}
 		return c.do(t, b, b.m.ProposalAnswered(c.now, a, nil), nil) + c.show(b)
+	case "published": // controller published b1: the metadata tells b1 what was committed
+		b := c.brokers[number(t, words[1])-1]
+		return c.do(t, b, b.m.ISRCommitted(c.now, b.committed.PartitionEpoch, b.committed.ISR, nil), nil) + c.show(b)
+	case "late": // controller late b1: the answer that b1 has not heard arrives
+		b := c.brokers[number(t, words[1])-1]
+		return c.do(t, b, b.m.ProposalAnswered(c.now, *b.committed, nil), nil) + c.show(b)
 	case "answers":
 		b := c.brokers[number(t, words[1])-1]
 		code := map[string]kafka.ErrorCode{
@@ -192,7 +201,7 @@ func (c *cluster) decide(t *testing.T, words []string) string {
 			"REQUEST_TIMED_OUT": kafka.ErrRequestTimedOut,
 		}[words[2]]
 		require.NotZero(t, code)
-		return c.do(t, b, b.m.ProposalAnswered(c.now, Altered{Code: code}, nil), nil) + c.show(b)
+		return c.do(t, b, b.m.ProposalAnswered(c.now, Altered{Code: code, Asked: b.alter.PartitionEpoch}, nil), nil) + c.show(b)
 	}
 	t.Fatalf("controller: %q", words)
 	return ""

@@ -26,7 +26,7 @@ func (r *Replica) BecomeFollower(now kafka.Now, f Following, out []Effect) []Eff
 	}
 	out = r.stopLagTimers(r.stopTimer(out))
 	r.moved = r.role == Follower && r.leader == f.Leader && !r.cfg.Rules.TruncateOnEpochChange
-	r.members, r.proposing = r.members[:0], false
+	r.members, r.proposing, r.repeated = r.members[:0], false, false
 	before := r.role
 	r.takeLog(f.LogStart, f.LEO, f.Flushed, f.HW)
 	r.role, r.leader, r.epoch, r.partEpoch, r.epochStart = Follower, f.Leader, f.Epoch, f.PartitionEpoch, f.LEO

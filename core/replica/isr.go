@@ -155,19 +155,22 @@ func (r *Replica) proposal() Effect {
 
 // Altered is the controller's answer to a proposal.
 type Altered struct {
+	Asked          int32 // the partition epoch of the proposal that is answered
 	Code           kafka.ErrorCode
 	Epoch          kafka.LeaderEpoch
 	PartitionEpoch int32
 	ISR            []kafka.NodeID
 }
 
-// ProposalAnswered takes in what became of the proposal. NONE commits the ISR that it carries. INELIGIBLE_REPLICA and
-// OPERATION_NOT_ATTEMPTED take the proposal back. What says that this leader is behind (a fenced epoch, an old partition
+// ProposalAnswered takes in what became of the proposal. An answer to an earlier one changes nothing: its ISR may have come
+// with the metadata before, and this leader may have proposed another by then. NONE commits the ISR that it carries. INELIGIBLE_REPLICA and
+// OPERATION_NOT_ATTEMPTED take the proposal back, unless it was sent more than once: another copy of it may still be on its
+// way and be accepted when the replica has become eligible, so it stands and is sent again. What says that this leader is behind (a fenced epoch, an old partition
 // epoch, an unknown topic, a new leader) leaves it standing until the metadata arrives, since it may have been committed.
 // Anything else, a lost answer included, asks again (KAFKA-14144: the controller answers a repetition of what it has
 // committed with NONE).
 func (r *Replica) ProposalAnswered(now kafka.Now, a Altered, out []Effect) []Effect {
-	if r.role != Leader || !r.proposing {
+	if r.role != Leader || !r.proposing || r.cfg.Rules.AnswerMatches && a.Asked != r.partEpoch {
 		return out
 	}
 	switch a.Code {
@@ -177,12 +180,16 @@ func (r *Replica) ProposalAnswered(now kafka.Now, a Altered, out []Effect) []Eff
 		}
 		return r.commit(now, a.PartitionEpoch, a.ISR, out)
 	case kafka.ErrIneligibleReplica, kafka.ErrOperationNotAttempted:
+		if r.repeated && r.cfg.Rules.RepeatedProposalStands {
+			return append(out, r.proposal())
+		}
 		r.dropProposal()
 		return r.progress(now, out)
 	case kafka.ErrFencedLeaderEpoch, kafka.ErrInvalidUpdateVersion, kafka.ErrUnknownTopicOrPartition, kafka.ErrUnknownTopicID,
 		kafka.ErrInvalidRequest, kafka.ErrNewLeaderElected:
 		return out
 	}
+	r.repeated = true
 	return append(out, r.proposal())
 }
 
@@ -222,7 +229,7 @@ func (r *Replica) commit(now kafka.Now, partitionEpoch int32, isr []kafka.NodeID
 }
 
 func (r *Replica) dropProposal() {
-	r.proposing = false
+	r.proposing, r.repeated = false, false
 	for i := range r.members {
 		r.members[i].proposed = false
 	}

@@ -37,7 +37,7 @@ func (r *Replica) BecomeLeader(now kafka.Now, l Leadership, out []Effect) []Effe
 	}
 	out = r.stopLagTimers(r.stopTimer(out))
 	r.role, r.leader, r.epoch, r.epochStart = Leader, kafka.NoNode, l.Epoch, l.LEO
-	r.partEpoch, r.proposing = l.PartitionEpoch, false
+	r.partEpoch, r.proposing, r.repeated = l.PartitionEpoch, false, false
 	r.takeLog(l.LogStart, l.LEO, l.Flushed, l.HW)
 	r.setMembers(&l)
 	out = append(out, Effect{Kind: AdvanceHW, Offset: r.hw})

@@ -46,6 +46,7 @@ type Replica struct {
 	epochStart kafka.Offset // LEO when the epoch began
 	members    []member     // Leader: all replicas, by node
 	proposing  bool         // a change of the ISR is on its way to the controller
+	repeated   bool         // and was sent more than once: an earlier copy may still arrive
 	logStart   kafka.Offset
 	leo        kafka.Offset
 	flushed    kafka.Offset

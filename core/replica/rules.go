@@ -20,6 +20,8 @@ type Rules struct {
 	HWNeedsMinISR          bool // replica.hw-needs-min-isr
 	HWFollowsISR           bool // replica.hw-follows-isr
 	ISRByController        bool // replica.isr-by-controller
+	RepeatedProposalStands bool // replica.repeated-proposal-stands
+	AnswerMatches          bool // replica.answer-matches
 	AckNeedsMinISR         bool // replica.ack-needs-min-isr
 	IdleIsInSync           bool // replica.idle-is-in-sync
 	EndAfterEpochStart     bool // replica.end-after-epoch-start
@@ -78,6 +80,10 @@ func (r *Rules) field(name string) *bool {
 		return &r.HWFollowsISR
 	case "isr-by-controller":
 		return &r.ISRByController
+	case "repeated-proposal-stands":
+		return &r.RepeatedProposalStands
+	case "answer-matches":
+		return &r.AnswerMatches
 	case "ack-needs-min-isr":
 		return &r.AckNeedsMinISR
 	case "idle-is-in-sync":
@@ -138,6 +144,12 @@ var RuleDocs = []config.RuleDoc{
 	{Room: "replica", Name: "isr-by-controller",
 		Doc:    "the ISR changes when the controller has committed it, not when a leader wishes",
 		Source: "KIP-497, R29"},
+	{Room: "replica", Name: "repeated-proposal-stands",
+		Doc:    "the refusal of one copy of a proposal does not take it back while another copy may still be accepted",
+		Source: "KIP-497; found by trialog explore replication"},
+	{Room: "replica", Name: "answer-matches",
+		Doc:    "an answer to a proposal counts for that proposal alone, not for one that was made meanwhile",
+		Source: "KIP-497; found by trialog explore replication"},
 	{Room: "replica", Name: "ack-needs-min-isr",
 		Doc:    "acks=all fails with fewer than min.insync.replicas in sync",
 		Source: "min.insync.replicas, R19"},

@@ -203,7 +203,7 @@ func (s *schedule) controllerStep(draw func(n int) int) {
 }
 
 func (s *schedule) alter(e Effect) {
-	a := Altered{Epoch: s.epoch, PartitionEpoch: s.partEp}
+	a := Altered{Asked: e.PartitionEpoch, Epoch: s.epoch, PartitionEpoch: s.partEp}
 	var isr []kafka.NodeID
 	for _, m := range e.ISR {
 		isr = append(isr, m.Node)

@@ -120,7 +120,7 @@ func (r *Replica) Clone() *Replica {
 
 // AppendTo appends a canonical binary form: equal states, equal bytes. The configuration is not in it, nor are times.
 func (r *Replica) AppendTo(b []byte) []byte {
-	b = append(b, byte(r.role), bits(r.timer, r.proposing, r.moved))
+	b = append(b, byte(r.role), bits(r.timer, r.proposing, r.moved, r.repeated))
 	for _, v := range [...]int64{int64(r.leader), int64(r.epoch), int64(r.partEpoch), r.epochStart, r.logStart, r.leo, r.flushed, r.asked,
 		r.hw, r.acked, r.undecided} {
 		b = binary.AppendVarint(b, v)
@@ -196,4 +196,10 @@ func (r *Replica) appendMembers(b []byte, head string, which func(*member) bool)
 		head = ","
 	}
 	return b
+}
+
+// Watches reports that the time of a follower is running: LagTimer of it is set.
+func (r *Replica) Watches(node kafka.NodeID) bool {
+	m := r.member(node)
+	return m != nil && m.timer
 }

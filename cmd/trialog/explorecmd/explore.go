@@ -66,16 +66,18 @@ func Command() *cobra.Command {
 bounds were visited), violated (with a shortest counterexample), not exhausted (capped or interrupted; it claims nothing).
 
 Exit codes: 0 exhausted, nothing violated; 1 violated; 2 not exhausted; 3 usage, an unknown world, a bound out of range.`,
-		Example: `  trialog explore replication-atomic --variant kip320 --replicas 3 --log 2 --records 2 --epochs 2
+		Example: `  trialog explore replication --brokers 2 --crash 1 --fence 1 --lag 1 --drop 1 --faults 1
+  trialog explore replication --mutant replica.maximal-isr --lag 1 --faults 1
+  trialog explore replication-atomic --variant kip320 --replicas 3 --log 2 --records 2 --epochs 2
   trialog explore replication-atomic --variant kip101 --replicas 2 --log 3 --records 3 --epochs 2 --leaderless --invariant acked`,
 		RunE: func(_ *cobra.Command, args []string) error {
 			if len(args) == 0 {
-				return fmt.Errorf("explore: no world: want one of replication-atomic")
+				return fmt.Errorf("explore: no world: want one of replication, replication-atomic")
 			}
-			return fmt.Errorf("explore: world %q: want one of replication-atomic", args[0])
+			return fmt.Errorf("explore: world %q: want one of replication, replication-atomic", args[0])
 		},
 	}
-	c.AddCommand(atomicCommand())
+	c.AddCommand(atomicCommand(), replicationCommand())
 	return c
 }
 
