@@ -158,7 +158,7 @@ func openAnything(t *testing.T, raw []byte) {
 			contents(t, l)
 		}
 		_, _ = l.OffsetForTimestamp(5, l.EndOffset())
-		_, err := l.Append(batch(1, 1, 1), 1<<30, now(1))
+		_, err := l.Append(batch(1, 1, 1), max(1<<30, l.LatestEpoch()), now(1))
 		require.NoError(t, err)
 		for offset := max(0, l.EndOffset()-50); offset < l.EndOffset(); offset++ {
 			s, err := l.Read(offset, 100, l.EndOffset(), true)
