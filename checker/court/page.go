@@ -78,6 +78,7 @@ func (r *Run) reportInput() (*report.Input, error) {
 	}
 	if c, err := r.Case(); err == nil { // the experiment explains the run; it is judged already
 		in.Question, in.Expect = c.Experiment.Question, c.Cell.Expect.String()
+		in.Compacted = c.Cell.Judge.Compacted
 		for _, client := range c.Experiment.Clients {
 			in.Clients[client.Name] = client.Role
 		}

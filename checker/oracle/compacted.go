@@ -6,9 +6,9 @@ import (
 	"trialog/checker/history"
 )
 
-// keyOf is the key of a record on a compacted topic: what stands before the first colon of its value. A value without one
+// KeyOf is the key of a record on a compacted topic: what stands before the first colon of its value. A value without one
 // is a key of its own, which nothing replaces.
-func keyOf(value string) string {
+func KeyOf(value string) string {
 	key, _, _ := strings.Cut(value, ":")
 	return key
 }
@@ -23,10 +23,10 @@ type keyed struct {
 func (l *log) byKey() map[string]*keyed {
 	keys := map[string]*keyed{}
 	of := func(value string) *keyed {
-		k := keys[keyOf(value)]
+		k := keys[KeyOf(value)]
 		if k == nil {
 			k = &keyed{}
-			keys[keyOf(value)] = k
+			keys[KeyOf(value)] = k
 		}
 		return k
 	}
@@ -51,7 +51,7 @@ func (l *log) byKey() map[string]*keyed {
 // superseded reports that compaction may have removed a record by the time t (ns): a later one of its key was there, or
 // may have been. That this one was committed shows at the end: see scanKeys.
 func (l *log) superseded(r *record, t int64) bool {
-	k := l.keys[keyOf(r.value)]
+	k := l.keys[KeyOf(r.value)]
 	for _, other := range k.records {
 		if other.offset > r.offset && other.write.op.Call < t {
 			return true
@@ -77,7 +77,7 @@ func (j *judge) scanKeys(l *log) {
 		}
 	}
 	for _, r := range l.records {
-		k := l.keys[keyOf(r.value)]
+		k := l.keys[KeyOf(r.value)]
 		if k == nil || k.records[len(k.records)-1] != r || r.reused || r.denied || r.readAtTheEnd() {
 			continue
 		}
@@ -87,7 +87,7 @@ func (j *judge) scanKeys(l *log) {
 			a.Witnesses = append(a.Witnesses, faultWitness(*loss.fault))
 		}
 		j.report(a, l.id, "%s was %s at offset %d by %s, nothing of key %q is above it, and it is not in the final read",
-			r.name(), r.how(), r.offset, r.first().op.Name(), keyOf(r.value))
+			r.name(), r.how(), r.offset, r.first().op.Name(), KeyOf(r.value))
 	}
 }
 

@@ -37,7 +37,7 @@ func (j *judge) denied(l *log, denials []denial) {
 			text = "; " + back.Name() + " read it again later"
 		case l.keys != nil && d.how.says == skipped:
 			a.Class = CompactedAway
-			text = fmt.Sprintf("; nothing of key %q had been sent after it", keyOf(d.r.value))
+			text = fmt.Sprintf("; nothing of key %q had been sent after it", KeyOf(d.r.value))
 		case d.r.acked:
 			a.Class = LostAcked
 		default:

@@ -12,6 +12,7 @@ type Input struct {
 	Cell, World, Engine  string
 	Seed                 uint64
 	Expect               string // verdict that the cell expects of the sound program
+	Compacted            bool   // the topic is compacted: of each key the newest record stays
 	RulesOff             []Rule // safety rules that were off; none: the sound program
 	Identity             []Fact // what decides the run, row by row
 	Verdict              *oracle.Verdict

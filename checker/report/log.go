@@ -5,6 +5,7 @@ import (
 	"slices"
 
 	"trialog/checker/history"
+	"trialog/checker/oracle"
 	"trialog/core/event"
 )
 
@@ -58,6 +59,7 @@ type log struct {
 	start, covered int64 // the final reads saw [start, covered)
 	end            int64 // end of the log as the final reads were told; -1 unknown
 	drained        bool
+	newest         map[string]int64 // of a compacted topic: per key the highest offset in the final reads
 }
 
 type key struct {
@@ -125,9 +127,22 @@ func (b *builder) partitions() {
 	for i, l := range b.logs {
 		l.index, b.part[l.id] = i, i
 		l.collect(b.operations, writers)
+		if b.in.Compacted {
+			l.sortKeys()
+		}
 		p := l.partition(RecordsMax / len(b.logs))
 		b.data.RecsLeftOut += len(l.records) - len(p.Records)
 		b.data.Parts = append(b.data.Parts, p)
+	}
+}
+
+// sortKeys finds what stays of each key of a compacted topic.
+func (l *log) sortKeys() {
+	l.newest = map[string]int64{}
+	for _, r := range l.records {
+		if k := oracle.KeyOf(r.value); r.final && r.offset >= l.newest[k] {
+			l.newest[k] = r.offset
+		}
 	}
 }
 
@@ -310,6 +325,9 @@ func (r *record) state() State {
 func (l *log) gone(r *record) bool {
 	if !l.drained || r.final || !r.acked && !r.read || r.offset < l.start {
 		return false
+	}
+	if newest, ok := l.newest[oracle.KeyOf(r.value)]; ok && newest > r.offset {
+		return false // compaction takes it, sooner or later
 	}
 	return r.offset < l.covered || l.end >= 0 && r.offset >= l.end
 }

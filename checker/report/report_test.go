@@ -36,7 +36,7 @@ func golden(t *testing.T, file, now string) {
 // load reads STEM.jsonl or STEM/history.jsonl with what lies beside it, and judges it.
 func load(t *testing.T, historyFile, eventsFile, faultsFile string, p oracle.Promises) *Input {
 	t.Helper()
-	in := &Input{Experiment: "000-test", Cell: "cell", World: "sim", Engine: "wasm", Seed: 1, Replay: "trialog run 000"}
+	in := &Input{Experiment: "000-test", Cell: "cell", World: "sim", Engine: "wasm", Seed: 1, Replay: "trialog run 000", Compacted: p.Compacted}
 	f, err := os.Open(historyFile)
 	require.NoError(t, err)
 	defer f.Close()
@@ -101,6 +101,8 @@ func samples(t *testing.T) (names []string, inputs map[string]*Input) {
 		names = append(names, name)
 		inputs[name] = load(t, file, stem+".events", stem+".faults", oracle.Promises{
 			FlushFirst:     strings.Contains(name, ".flush-first."),
+			Compacted:      strings.Contains(name, ".compacted."),
+			Holes:          strings.Contains(name, ".compacted."),
 			DocumentedLoss: slices.Contains([]string{"loss", "no-cut", "fsynced", "loss-bad"}, kind),
 		})
 	}

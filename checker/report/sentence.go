@@ -32,6 +32,9 @@ func sentence(in *Input, d *Data) string {
 		if v.Coverage.Acked == 1 {
 			all = "the one acknowledged record was"
 		}
+		if in.Compacted {
+			all = "of each key the newest acknowledged record was"
+		}
 		return fmt.Sprintf("Nothing was lost: %s there when %s read to the end, %s.", all, were(v.Coverage.Partitions, "partition"), in.ordeal())
 	}
 	if len(v.Reasons) > 0 {
