@@ -27,7 +27,7 @@ build: ## bin/trialog, and the same source for the simulated OS: bin/trialog.gue
 trial: build ## put the broker on trial: a real process, the simulated OS, every safety rule switched off in turn
 	bin/trialog trial --engine $(ENGINE)
 
-trials: build ## the same for every experiment; SEEDS=6 for fewer seeds of each cell, EXPERIMENTS='002 004' for some
+trials: build ## the same; SEEDS=6 for fewer seeds of each cell, EXPERIMENTS='002 004' for some
 	bin/trialog trial $(or $(EXPERIMENTS),$(wildcard experiments/0*)) --engine $(ENGINE) $(if $(SEEDS),--seeds $(SEEDS))
 
 trial-wasm: build ## the same on the portable engine, with a tenth of the seeds of each cell

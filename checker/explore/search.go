@@ -86,11 +86,7 @@ func Search[S any](ctx context.Context, w World[S], opt Options[S]) Result {
 			break
 		}
 		s.depth++
-		s.level = nil
-		for i := range s.next {
-			s.level = append(s.level, s.next[i]...)
-			s.next[i] = nil
-		}
+		s.takeNext()
 	}
 	return s.finish()
 }
@@ -108,11 +104,17 @@ func (s *search[S]) begin() {
 		all = append(all, c)
 	}
 	s.merge([][]candidate[S]{all})
+	s.takeNext()
+	s.depth = 1
+}
+
+// takeNext makes the states that were entered the level that is expanded.
+func (s *search[S]) takeNext() {
+	s.level = nil
 	for i := range s.next {
 		s.level = append(s.level, s.next[i]...)
 		s.next[i] = nil
 	}
-	s.depth = 1
 }
 
 // keep is a copy of the bytes if they will be needed.

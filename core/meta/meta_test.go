@@ -41,21 +41,11 @@ func TestBytes(t *testing.T) {
 			"register-broker 1 epoch=9 incarnation=CwAAAAAAAAAAAAAAAAAAAg P://h:65535 rack=r",
 		},
 	} {
-		want, err := hex.DecodeString(string(bytes.ReplaceAll([]byte(c.want), []byte(" "), nil)))
-		require.NoError(t, err)
-		require.Equal(t, want, AppendRecord(nil, c.r), "%s", c.r)
-		require.Equal(t, c.string, c.r.String())
-		got, err := ParseRecord(want)
-		require.NoError(t, err)
-		require.Equal(t, c.r, got)
-		for n := range want {
-			_, err := ParseRecord(want[:n])
-			require.Error(t, err, "%s cut at %d", c.r, n)
-		}
-		_, err = ParseRecord(append(want, 0))
+		want := checkBytes(t, c.r, c.want, c.string)
+		_, err := ParseRecord(append(want, 0))
 		require.Error(t, err)
 		withTag := append(append(bytes.Clone(want[:len(want)-1]), 1, 5, 2), "xy"...)
-		got, err = ParseRecord(withTag)
+		got, err := ParseRecord(withTag)
 		require.NoError(t, err, "unknown tagged fields are skipped")
 		require.Equal(t, c.r, got)
 	}
@@ -154,17 +144,7 @@ func TestVersions(t *testing.T) {
 			"register-broker 1 epoch=0 incarnation=CgAAAAAAAAAAAAAAAAAAAQ dirs=[CwAAAAAAAAAAAAAAAAAAAg]",
 		},
 	} {
-		want, err := hex.DecodeString(string(bytes.ReplaceAll([]byte(c.want), []byte(" "), nil)))
-		require.NoError(t, err)
-		require.Equal(t, want, AppendRecord(nil, c.r), "%s", c.r)
-		require.Equal(t, c.string, c.r.String())
-		got, err := ParseRecord(want)
-		require.NoError(t, err)
-		require.Equal(t, c.r, got)
-		for n := range want {
-			_, err := ParseRecord(want[:n])
-			require.Error(t, err, "%s cut at %d", c.r, n)
-		}
+		checkBytes(t, c.r, c.want, c.string)
 	}
 	for bad, why := range map[string]string{
 		"01 11 00 00000001 0000000000000009 01 00 01 05":    "5 is no change of fencing",
@@ -391,4 +371,21 @@ func checkInvariants(t require.TestingT, m *Image) {
 		}
 	}
 	require.Len(t, m.ids, len(m.topics))
+}
+
+// checkBytes holds a record to its bytes, in hex, and to its line, both ways; cut anywhere they are no record.
+func checkBytes(t *testing.T, r Record, inHex, line string) []byte {
+	t.Helper()
+	want, err := hex.DecodeString(string(bytes.ReplaceAll([]byte(inHex), []byte(" "), nil)))
+	require.NoError(t, err)
+	require.Equal(t, want, AppendRecord(nil, r), "%s", r)
+	require.Equal(t, line, r.String())
+	got, err := ParseRecord(want)
+	require.NoError(t, err)
+	require.Equal(t, r, got)
+	for n := range want {
+		_, err := ParseRecord(want[:n])
+		require.Error(t, err, "%s cut at %d", r, n)
+	}
+	return want
 }
