@@ -7,6 +7,7 @@ import (
 
 	"github.com/twmb/franz-go/pkg/kmsg"
 
+	"trialog/core/client/retry"
 	"trialog/core/kafka"
 )
 
@@ -153,7 +154,7 @@ func (c *Client) ListOffset(ctx context.Context, topic string, partition int32, 
 				continue
 			}
 			if code := kafka.ErrorCode(p.ErrorCode); code != kafka.ErrNone {
-				if refreshes(code) {
+				if retry.Refreshes(code) {
 					c.stale(tp, at.generation)
 				}
 				e := answered(op, tp.String(), code, nil)

@@ -11,14 +11,12 @@
 // Every operation has exactly one outcome (see [Outcome] and its table): it happened, it did not, or nobody can say.
 //
 //	Client    bootstrap, connections, metadata        client.go metadata.go conn.go versions.go
-//	Producer  one lane per partition, in order        producer.go lane.go
+//	Producer  one lane per partition, in order        producer.go lane.go; what is sent next, and again: package retry
 //	Fetch     records by offset, checked              fetch.go consumer.go
 //	admin     topics, offsets, producer ids           admin.go
 //
 // Invariants:
 //
 //	C1  Responses arrive in the order of their requests; another order breaks the connection.
-//	C2  A lane has its batches in flight in the order of Send, and sends none past a failed one before that is settled.
-//	C3  A sequence number is given to one batch only, unless that batch certainly was not appended.
-//	C4  A batch that was sent under a producer id is never sent again under another.
+//	C2 to C5  of the producer: see package retry
 package client

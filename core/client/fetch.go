@@ -9,6 +9,7 @@ import (
 
 	"github.com/twmb/franz-go/pkg/kmsg"
 
+	"trialog/core/client/retry"
 	"trialog/core/codec"
 	"trialog/core/kafka"
 	"trialog/core/record"
@@ -202,7 +203,7 @@ func (c *Client) take(f *Fetched, resp *kmsg.FetchResponse, at leader, uncompres
 	}
 	f.HighWatermark, f.LastStable, f.LogStart = p.HighWatermark, p.LastStableOffset, p.LogStartOffset
 	if code := kafka.ErrorCode(p.ErrorCode); code != kafka.ErrNone {
-		if refreshes(code) {
+		if retry.Refreshes(code) {
 			c.stale(f.tp(), at.generation)
 		}
 		fail(answered("fetch", target, code, nil))

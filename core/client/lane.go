@@ -8,28 +8,22 @@ import (
 
 	"github.com/twmb/franz-go/pkg/kmsg"
 
+	"trialog/core/client/retry"
 	"trialog/core/codec"
 	"trialog/core/kafka"
 	"trialog/core/record"
 )
 
-// batch is one Send on its way to an outcome.
+// batch is one Send on its way to an outcome. What is sent next, and again, is decided by package retry.
 type batch struct {
 	records  []Record
 	deadline time.Time
 	began    func(ProducerIdentity, int32) // nil once called
 	done     func(Result)
 
-	identity ProducerIdentity
-	sequence int32  // -1 until the first attempt of an idempotent producer
-	bytes    []byte // encoded at the first attempt, the same for all
-
-	inFlight bool
-	settled  bool // it has its outcome
-	attempts int
-	left     int    // attempts of which a byte may have left
-	doubtful bool   // an attempt ended without a definite answer
-	last     *Error // of an attempt that was followed by another; the last that says more than that nothing was sent
+	bytes   []byte // encoded when it is numbered, the same for all attempts
+	settled bool   // it has its outcome
+	last    *Error // of an attempt that was followed by another; the last that says more than that nothing was sent
 }
 
 // answer is the end of one attempt. err is nil when the batch was appended.
@@ -49,15 +43,10 @@ type lane struct {
 	answers chan answer
 
 	mu      sync.Mutex
-	queue   []*batch // without outcome, oldest first
+	queue   []*batch // that the machine does not know yet
 	running bool
 
-	inFlight int
-	rewind   bool // a batch failed and will be sent again: send nothing before all are home
-	failures int  // in a row
-	identity ProducerIdentity
-	next     int32 // sequence number of the next new batch under identity
-	void     bool  // identity is given up: what was sent under it is settled by its next answer
+	machine *retry.Lane[*batch]
 }
 
 // add puts a batch at the end of the queue. It reports that nobody works on the lane: the caller must see to run.
@@ -86,11 +75,11 @@ func (l *lane) run(own *batch) {
 		case own != nil && own.settled:
 			go l.run(nil)
 			return
-		case l.inFlight > 0:
+		case l.machine.InFlight() > 0:
 			l.await()
-		case l.rewind:
-			l.rewind = false
-			pause(context.Background(), l.p.c.cfg.backoff(max(l.failures, 1)))
+		case l.machine.Home():
+			l.machine.Resume()
+			pause(context.Background(), l.p.c.cfg.backoff(max(l.machine.Failures(), 1)))
 		}
 	}
 }
@@ -99,8 +88,6 @@ func (l *lane) run(own *batch) {
 func (l *lane) await() {
 	select {
 	case a := <-l.answers:
-		l.inFlight--
-		a.b.inFlight = false
 		l.settle(a)
 	case <-l.wake:
 	}
@@ -109,41 +96,33 @@ func (l *lane) await() {
 func (l *lane) stopIfEmpty() bool {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	l.running = len(l.queue) > 0
+	l.running = len(l.queue) > 0 || l.machine.Len() > 0
 	return !l.running
 }
 
 // fill sends waiting batches, oldest first, while it may.
 func (l *lane) fill() {
-	for !l.rewind && l.inFlight < l.p.cfg.MaxInFlight {
-		b := l.oldestWaiting()
-		if b == nil || l.waitsForVoid() {
+	for {
+		l.takeQueue()
+		b, ok := l.machine.Next()
+		if !ok {
 			return
 		}
-		b.attempts++
+		l.machine.Begin(b)
 		if err := l.send(b); err != nil {
 			l.settle(answer{b: b, err: err})
 		}
 	}
 }
 
-func (l *lane) oldestWaiting() *batch {
+func (l *lane) takeQueue() {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	for _, b := range l.queue {
-		if !b.inFlight {
-			return b
-		}
+	for i, b := range l.queue {
+		l.machine.Add(b, len(b.records))
+		l.queue[i] = nil
 	}
-	return nil
-}
-
-// waitsForVoid reports that batches of a given-up identity are in flight: what follows comes after they are home.
-func (l *lane) waitsForVoid() bool {
-	if l.void && l.inFlight == 0 {
-		l.void, l.identity = false, NoIdentity
-	}
-	return l.void
+	l.queue = l.queue[:0]
 }
 
 // send makes one attempt. An error means that there will be no answer.
@@ -182,9 +161,7 @@ func (l *lane) send(b *batch) *Error {
 	if terr != nil {
 		return terr.in("produce", l.tp.String())
 	}
-	b.left++
-	b.inFlight = true
-	l.inFlight++
+	l.machine.Left(b)
 	return nil
 }
 
@@ -192,59 +169,40 @@ func (l *lane) send(b *batch) *Error {
 func (l *lane) sendUnanswered(b *batch, conn *conn, req kmsg.Request, timeout time.Duration) *Error {
 	if terr := conn.send(req, timeout); terr != nil {
 		if terr.sent {
-			b.left++
+			l.machine.MayHaveLeft(b)
 		}
 		return terr.in("produce", l.tp.String())
 	}
-	b.left++
-	l.resolve(b, Unknown, kafka.NoOffset, nil)
+	b.resolve(l.machine.Unanswered(b), Unknown, kafka.NoOffset, nil)
 	return nil
 }
 
 // sequence encodes a batch at its first attempt, under the producer's identity and the next sequence numbers.
 func (l *lane) sequence(b *batch) *Error {
-	if b.bytes != nil {
+	identity, sequence := NoIdentity, kafka.NoSequence
+	switch {
+	case !l.p.cfg.Idempotent && b.bytes != nil || l.machine.Numbered(b):
 		return nil
-	}
-	if l.p.cfg.Idempotent {
+	case l.p.cfg.Idempotent:
 		id, err := l.p.identify(context.Background(), b.deadline)
 		if err != nil {
 			return err
 		}
-		if id != l.identity && l.sequenced() == 0 {
-			l.identity, l.next = id, 0
-		}
-		b.identity, b.sequence = l.identity, l.next
-		l.next = advance(l.next, len(b.records))
+		numbered := l.machine.Number(b, id)
+		identity, sequence = numbered.Identity, numbered.Sequence
 	}
-	b.bytes = b.encode()
+	b.bytes = b.encode(identity, sequence)
 	if l.p.codec != record.Uncompressed {
 		b.bytes = codec.Compress(nil, b.bytes, l.p.codec, codec.DefaultLevel(l.p.codec))
 	}
 	if b.began != nil {
-		b.began(b.identity, b.sequence)
+		b.began(identity, sequence)
 		b.began = nil
 	}
 	return nil
 }
 
-// sequenced counts the batches that have a sequence number and no outcome.
-func (l *lane) sequenced() int {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	n := 0
-	for _, b := range l.queue {
-		if b.sequence >= 0 {
-			n++
-		}
-	}
-	return n
-}
-
-// advance is the sequence number n records after s: after MaxInt32 comes 0.
-func advance(s int32, n int) int32 { return int32((int64(s) + int64(n)) & (1<<31 - 1)) }
-
-func (b *batch) encode() []byte {
+func (b *batch) encode(id ProducerIdentity, sequence int32) []byte {
 	const each = 24 // bytes of a record beside key, value and headers, at most but for gaps in time
 	size := record.HeaderSize
 	for i := range b.records {
@@ -252,8 +210,8 @@ func (b *batch) encode() []byte {
 	}
 	var w record.Builder
 	w.Reset(make([]byte, 0, size))
-	if b.sequence >= 0 {
-		w.SetProducer(b.identity.ID, b.identity.Epoch, b.sequence)
+	if sequence >= 0 {
+		w.SetProducer(id.ID, id.Epoch, sequence)
 	}
 	for i := range b.records {
 		r := &b.records[i]
@@ -289,7 +247,7 @@ func (l *lane) ended(b *batch, resp kmsg.Response, terr *transportError, at lead
 			if code == kafka.ErrNone {
 				return answer{b: b, baseOffset: p.BaseOffset}
 			}
-			if refreshes(code) {
+			if retry.Refreshes(code) {
 				l.p.c.stale(l.tp, at.generation)
 			}
 			return answer{b: b, err: answered("produce", target, code, p.ErrorMessage)}
@@ -298,41 +256,31 @@ func (l *lane) ended(b *batch, resp kmsg.Response, terr *transportError, at lead
 	return answer{b: b, err: lost("produce", target, NameConnectionLost, errUnmentioned)}
 }
 
-// refreshes reports the answers that say that the cluster has changed.
-func refreshes(code kafka.ErrorCode) bool {
-	switch code {
-	case kafka.ErrNotLeaderOrFollower, kafka.ErrLeaderNotAvailable, kafka.ErrUnknownTopicOrPartition, kafka.ErrUnknownTopicID,
-		kafka.ErrInconsistentTopicID, kafka.ErrFencedLeaderEpoch, kafka.ErrUnknownLeaderEpoch, kafka.ErrKafkaStorageError:
-		return true
-	}
-	return false
-}
-
-// settle decides what the end of an attempt means for its batch, and for those behind it.
+// settle does what the end of an attempt means for its batch, and for those behind it.
 func (l *lane) settle(a answer) {
 	b := a.b
-	switch {
-	case a.err == nil:
-		l.failures = 0
-		l.resolve(b, OK, a.baseOffset, nil)
+	if a.err == nil {
+		b.resolve(l.machine.Done(b), OK, a.baseOffset, nil)
 		return
-	case !l.void && l.retries(b, a.err):
-		b.doubtful = b.doubtful || a.err.Outcome == Unknown
+	}
+	s := l.machine.Failed(b, retry.Failure{Outcome: a.err.Outcome, Code: a.err.Code, Late: l.late(b)})
+	if s.Again {
 		if b.last == nil || b.last.neverLeft() || !a.err.neverLeft() {
 			b.last = a.err
 		}
-		l.rewind = true
-		l.failures++
 		return
 	}
-	outcome := a.err.Outcome
-	if b.doubtful {
-		outcome = Unknown
+	for i, e := range s.Ended {
+		e.Batch.Payload.resolve(e.Batch, e.Outcome, kafka.NoOffset, e.Batch.Payload.told(a.err))
+		if i == 0 && s.Retired {
+			l.p.retire(s.Identity)
+		}
 	}
-	l.resolve(b, outcome, kafka.NoOffset, b.told(a.err))
-	if b.sequence >= 0 && b.identity == l.identity {
-		l.giveUp(b, a.err, outcome)
-	}
+}
+
+// late reports that there is no time for another attempt, or no client.
+func (l *lane) late(b *batch) bool {
+	return l.p.c.isClosed() || time.Now().Add(l.p.c.cfg.backoff(l.machine.Failures()+1)).After(b.deadline)
 }
 
 // told is the error that the batch ends with after err: that nothing was sent at last, a refused dial or the deadline,
@@ -349,96 +297,12 @@ func (b *batch) told(err *Error) *Error {
 	return &told
 }
 
-// retries reports whether a batch may be sent again after err.
-func (l *lane) retries(b *batch, err *Error) bool {
-	cfg := &l.p.cfg
-	if cfg.Retries >= 0 && b.attempts > cfg.Retries || l.p.c.isClosed() {
-		return false
-	}
-	if time.Now().Add(l.p.c.cfg.backoff(l.failures + 1)).After(b.deadline) {
-		return false
-	}
-	switch err.Code {
-	case kafka.ErrNone: // a broken connection, no answer, no leader found
-		return true
-	case kafka.ErrOutOfOrderSequenceNumber: // natural behind a batch that failed
-		return l.behindAnother(b)
-	}
-	return err.Code.Retriable()
-}
-
-// behindAnother reports that an older batch has a sequence number and no outcome.
-func (l *lane) behindAnother(b *batch) bool {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	for _, older := range l.queue {
-		if older == b {
-			return false
-		}
-		if older.sequence >= 0 {
-			return true
-		}
-	}
-	return false
-}
-
-// giveUp keeps sequence numbers sound after b ended without success. If b certainly was not appended, the producer's
-// standing is not in question and no numbers behind its own are given, its numbers are used again. Else the identity is given
-// up: what waits to be sent again under it ends now, what is in flight ends with its answer.
-func (l *lane) giveUp(b *batch, err *Error, outcome Outcome) {
-	if outcome == Failed && !disowned(err.Code) && advance(b.sequence, len(b.records)) == l.next {
-		l.next = b.sequence
-		return
-	}
-	if l.void {
-		return
-	}
-	l.void = true
-	l.p.retire(l.identity)
-	for _, other := range l.waitingSequenced() {
-		if other.left == 0 {
-			other.identity, other.sequence, other.bytes = NoIdentity, kafka.NoSequence, nil
-			continue
-		}
-		l.resolve(other, Unknown, kafka.NoOffset, other.told(err))
-	}
-}
-
-func (l *lane) waitingSequenced() []*batch {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	var waiting []*batch
-	for _, b := range l.queue {
-		if b.sequence >= 0 && !b.inFlight {
-			waiting = append(waiting, b)
-		}
-	}
-	return waiting
-}
-
-// disowned reports the answers that say that the broker no longer accepts this identity as we know it.
-func disowned(code kafka.ErrorCode) bool {
-	switch code {
-	case kafka.ErrOutOfOrderSequenceNumber, kafka.ErrUnknownProducerID, kafka.ErrInvalidProducerEpoch, kafka.ErrProducerFenced:
-		return true
-	}
-	return false
-}
-
-// resolve gives b its outcome.
-func (l *lane) resolve(b *batch, outcome Outcome, baseOffset int64, err *Error) {
+// resolve tells b its outcome; end is what the machine knows of it.
+func (b *batch) resolve(end retry.Batch[*batch], outcome Outcome, baseOffset int64, err *Error) {
 	b.settled = true
-	l.mu.Lock()
-	for i, q := range l.queue {
-		if q == b {
-			l.queue = append(l.queue[:i], l.queue[i+1:]...)
-			break
-		}
-	}
-	l.mu.Unlock()
 	r := Result{
-		Outcome: outcome, BaseOffset: baseOffset, Identity: b.identity, Sequence: b.sequence,
-		Attempts: b.attempts, Retried: b.left > 1,
+		Outcome: outcome, BaseOffset: baseOffset, Identity: end.Identity, Sequence: end.Sequence,
+		Attempts: end.Attempts, Retried: end.Left > 1,
 	}
 	if err != nil {
 		final := *err

@@ -10,13 +10,10 @@ import (
 
 	"github.com/twmb/franz-go/pkg/kmsg"
 
+	"trialog/core/client/retry"
 	"trialog/core/kafka"
 	"trialog/core/record"
 )
-
-// inFlightMax is how many batches of one idempotent producer a broker remembers for each partition: with more in
-// flight it could not recognise a duplicate (KAFKA-5494).
-const inFlightMax = 5
 
 // pendingMax bounds the batches that a producer holds; Send waits for a place.
 const pendingMax = 1024
@@ -34,13 +31,10 @@ type Record struct {
 }
 
 // ProducerIdentity is a producer id with its epoch (KIP-98).
-type ProducerIdentity struct {
-	ID    int64
-	Epoch int16
-}
+type ProducerIdentity = retry.Identity
 
 // NoIdentity is that of a producer that is not idempotent.
-var NoIdentity = ProducerIdentity{kafka.NoProducerID, kafka.NoProducerEpoch}
+var NoIdentity = retry.NoIdentity
 
 // ProducerConfig says how a producer sends. Names in brackets are Kafka's.
 type ProducerConfig struct {
@@ -75,15 +69,15 @@ func (c ProducerConfig) withDefaults() (ProducerConfig, error) {
 		return c, fmt.Errorf("client: %d batches in flight", c.MaxInFlight)
 	case c.Idempotent && c.Acks != kafka.AcksAll:
 		return c, fmt.Errorf("client: an idempotent producer needs acks -1, not %d", c.Acks)
-	case c.Idempotent && c.MaxInFlight > inFlightMax:
-		return c, fmt.Errorf("client: an idempotent producer may have %d batches in flight, not %d", inFlightMax, c.MaxInFlight)
+	case c.Idempotent && c.MaxInFlight > retry.InFlightMax:
+		return c, fmt.Errorf("client: an idempotent producer may have %d batches in flight, not %d", retry.InFlightMax, c.MaxInFlight)
 	case !c.Idempotent && c.Retries != 0 && c.MaxInFlight > 1:
 		return c, fmt.Errorf("client: retries with %d batches in flight would change their order", c.MaxInFlight)
 	}
 	if c.MaxInFlight == 0 {
 		c.MaxInFlight = 1
 		if c.Idempotent {
-			c.MaxInFlight = inFlightMax
+			c.MaxInFlight = retry.InFlightMax
 		}
 	}
 	return c, nil
@@ -188,7 +182,6 @@ func (p *Producer) accept(ctx context.Context, b Batch, done func(Result)) (*bat
 	now := time.Now()
 	return &batch{
 		records: stamped(b.Records, now), began: b.Began, deadline: now.Add(p.cfg.DeliveryTimeout),
-		identity: NoIdentity, sequence: kafka.NoSequence,
 		done: func(r Result) { <-p.slots; done(r) },
 	}, nil
 }
@@ -221,7 +214,10 @@ func (p *Producer) lane(tp kafka.TopicPartition) *lane {
 	defer p.mu.Unlock()
 	l := p.lanes[tp]
 	if l == nil {
-		l = &lane{p: p, tp: tp, identity: NoIdentity, wake: make(chan struct{}, 1), answers: make(chan answer, p.cfg.MaxInFlight)}
+		l = &lane{p: p, tp: tp, wake: make(chan struct{}, 1), answers: make(chan answer, p.cfg.MaxInFlight)}
+		l.machine = retry.New[*batch](retry.Config{
+			Idempotent: p.cfg.Idempotent, MaxInFlight: p.cfg.MaxInFlight, Retries: p.cfg.Retries, Rules: retry.AllRules(),
+		})
 		p.lanes[tp] = l
 	}
 	return l
@@ -288,5 +284,5 @@ func (c *Client) InitProducerID(ctx context.Context) (ProducerIdentity, error) {
 	if code := kafka.ErrorCode(resp.ErrorCode); code != kafka.ErrNone {
 		return NoIdentity, answered(op, "any broker", code, nil)
 	}
-	return ProducerIdentity{resp.ProducerID, resp.ProducerEpoch}, nil
+	return ProducerIdentity{ID: resp.ProducerID, Epoch: resp.ProducerEpoch}, nil
 }

@@ -162,10 +162,10 @@ func TestOutOfOrderSequenceTakesAFreshID(t *testing.T) {
 	r = produce(p, 0, "d")
 	assert.Equal(t, OK, r.Outcome)
 	assert.Equal(t, int32(0), r.Sequence)
-	assert.Equal(t, ProducerIdentity{1001, 0}, r.Identity)
+	assert.Equal(t, ProducerIdentity{ID: 1001}, r.Identity)
 	r = produce(p, 1, "e")
-	assert.Equal(t, ProducerIdentity{1001, 0}, r.Identity, "other partitions go on under the fresh id too")
-	assert.Equal(t, []ProducerIdentity{{1000, 0}, {1001, 0}}, inits)
+	assert.Equal(t, ProducerIdentity{ID: 1001}, r.Identity, "other partitions go on under the fresh id too")
+	assert.Equal(t, []ProducerIdentity{{ID: 1000}, {ID: 1001}}, inits)
 }
 
 // What certainly was not appended gives its sequence numbers back, and costs no id.
@@ -190,17 +190,11 @@ func TestBeganComesBeforeTheRequest(t *testing.T) {
 	r := p.Produce(ctx, Batch{Topic: "t", Records: texts("v"), Began: func(id ProducerIdentity, seq int32) {
 		calls++
 		assert.Empty(t, f.values(0))
-		assert.Equal(t, ProducerIdentity{1000, 0}, id)
+		assert.Equal(t, ProducerIdentity{ID: 1000}, id)
 		assert.Zero(t, seq)
 	}})
 	assert.Equal(t, OK, r.Outcome)
 	assert.Equal(t, 1, calls)
-}
-
-func TestSequenceWraps(t *testing.T) {
-	assert.Equal(t, int32(0), advance(1<<31-1, 1))
-	assert.Equal(t, int32(4), advance(1<<31-1, 5))
-	assert.Equal(t, int32(7), advance(5, 2))
 }
 
 func TestProducerConfigIsChecked(t *testing.T) {
@@ -252,29 +246,6 @@ func TestRetriesPause(t *testing.T) {
 	assert.Equal(t, Failed, r.Outcome)
 	assert.LessOrEqual(t, r.Attempts, 3, "50 + 100 + 200 ms do not fit into 300")
 	assert.Equal(t, r.Attempts, f.produces)
-}
-
-// What waits under an identity that is given up: if it may have left it is in doubt, else it goes on under another.
-func TestGivingUpAnIdentity(t *testing.T) {
-	f := newFake(t, 1)
-	p, err := f.client().NewProducer(ProducerConfig{Acks: kafka.AcksAll, Idempotent: true, Retries: -1})
-	require.NoError(t, err)
-	id := ProducerIdentity{7, 0}
-	var ended []Result
-	done := func(r Result) { ended = append(ended, r) }
-	left := &batch{records: texts("b"), identity: id, sequence: 1, left: 1, done: done}
-	kept := &batch{records: texts("c"), identity: id, sequence: 2, bytes: []byte{1}, done: done}
-	l := p.lane(kafka.TopicPartition{Topic: "t"})
-	l.queue, l.identity, l.next = []*batch{left, kept}, id, 3
-	p.identity = id
-	l.giveUp(&batch{records: texts("a"), identity: id, sequence: 0}, lost("produce", "t-0", NameTimedOut, errTimedOut), Unknown)
-	require.Len(t, ended, 1)
-	assert.Equal(t, Unknown, ended[0].Outcome)
-	assert.Equal(t, int32(1), ended[0].Sequence)
-	assert.Equal(t, []*batch{kept}, l.queue)
-	assert.Equal(t, int32(-1), kept.sequence)
-	assert.Nil(t, kept.bytes)
-	assert.Equal(t, NoIdentity, p.identity)
 }
 
 // Whatever happens to the requests of a pipelining producer: what is OK is in the log once, where the answer says, in
@@ -410,15 +381,12 @@ func TestDeadlineKeepsTheLastError(t *testing.T) {
 		}
 		var got Result
 		l := p.lane(kafka.TopicPartition{Topic: "t"})
-		b := &batch{
-			records: texts("v"), identity: NoIdentity, sequence: kafka.NoSequence,
-			deadline: time.Now().Add(time.Minute), done: func(r Result) { got = r },
-		}
+		b := &batch{records: texts("v"), deadline: time.Now().Add(time.Minute), done: func(r Result) { got = r }}
 		l.queue, l.running = []*batch{b}, true
 		if c.answers {
 			l.fill()
 			l.await()
-			l.rewind = false
+			l.machine.Resume()
 		}
 		b.deadline = time.Now()
 		l.run(nil)

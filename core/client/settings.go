@@ -6,6 +6,7 @@ import (
 
 	"github.com/twmb/franz-go/pkg/kmsg"
 
+	"trialog/core/client/retry"
 	"trialog/core/kafka"
 )
 
@@ -136,7 +137,7 @@ func (c *Client) DeleteRecords(ctx context.Context, topic string, partition int3
 	for _, t := range answer.(*kmsg.DeleteRecordsResponse).Topics {
 		for _, p := range t.Partitions {
 			if t.Topic == topic && p.Partition == partition {
-				if refreshes(kafka.ErrorCode(p.ErrorCode)) {
+				if retry.Refreshes(kafka.ErrorCode(p.ErrorCode)) {
 					c.stale(tp, at.generation)
 				}
 				return p.LowWatermark, codeError(op, tp.String(), p.ErrorCode, nil)
