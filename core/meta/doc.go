@@ -4,6 +4,10 @@
 // name and by id, partitions, configurations, producer ids, brokers. It never decides (controller does), never stores or
 // sends. Image.Apply is the only mutator. Callers: controller, broker, the log tools.
 //
+// Image.AppendRecords is a snapshot: the records that make the image from an empty one. Diff says what differs between two
+// images, and Delta.Local what that is to one broker: which replicas it lost, has to take up in a new leader epoch, or has
+// other ISRs of. A broker acts on deltas, so that it does the same whether it heard of a change in records or in a snapshot.
+//
 // A record is the value of one log record of __cluster_metadata-0:
 //
 //	uvarint frame version (1), uvarint record type, uvarint version, body in Kafka's flexible encoding
