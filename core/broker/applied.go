@@ -17,35 +17,54 @@ import (
 
 // applied does on this broker what committed metadata asks for, before the
 // request that caused it is answered.
-func (b *Broker) applied(records []meta.Record, image *meta.Image) {
-	var changed []kafka.TopicID // in order of first mention
-	reconfigure := false
-	for _, r := range records {
-		switch r := r.(type) {
-		case *meta.Topic:
-			changed = append(changed, r.ID)
-		case *meta.Partition:
-			changed = append(changed, r.Topic)
-		case *meta.Config:
-			if t := image.Topic(r.Name); r.Resource == meta.ResourceTopic && t != nil {
-				changed = append(changed, t.ID)
-			} else if r.Resource == meta.ResourceBroker {
-				reconfigure = true
-			}
-		case *meta.RemoveTopic:
-			b.removeTopic(r.Topic)
+func (b *Broker) applied(d *meta.Delta) {
+	for _, t := range d.Gone {
+		b.removeTopic(t.ID)
+	}
+	if slices.Contains(d.Configs, "") || slices.Contains(d.Configs, strconv.Itoa(int(b.cfg.NodeID))) {
+		b.reconfigure(d.Now)
+	}
+	for _, l := range d.Local(b.cfg.NodeID) {
+		switch {
+		case l.Event == meta.Lost && d.Now.TopicByID(l.Topic.ID) != nil:
+			b.removeReplica(l.Topic, l.Partition)
+		case l.Event == meta.Elected && l.Role == meta.Follows:
+			b.resign(&l)
 		}
 	}
-	if reconfigure {
-		b.reconfigure(image)
+	for _, t := range d.Made {
+		b.reopenTopic(t)
 	}
-	for i, id := range changed {
-		t := image.TopicByID(id)
-		if t == nil || slices.Contains(changed[:i], id) {
+	for i := range d.Changed {
+		b.reopenTopic(d.Changed[i].Now)
+	}
+	b.reregistered(d)
+}
+
+// reopenTopic takes up what is new in a topic.
+func (b *Broker) reopenTopic(t *meta.TopicImage) {
+	for _, kind := range byKind(b.openTopic(t, true, true)) {
+		b.log.Error("a topic could not be opened", "topic", t.Name, "err", seglog.Several(kind))
+	}
+}
+
+// resign leaves a partition to another leader, or to nobody. (Nothing is fetched from that one: a broker that is its own
+// controller is in no cluster with others.)
+func (b *Broker) resign(l *meta.LocalChange) {
+	if p := b.table.TopicByID(l.Topic.ID).Partition(l.Partition); p != nil {
+		p.Resign(replica.Following{Epoch: l.Now.LeaderEpoch, PartitionEpoch: l.Now.PartitionEpoch, Leader: l.Now.Leader})
+	}
+}
+
+// reregistered notes that this process is not, or not any more, the one that is registered: whoever is sends the heartbeats.
+func (b *Broker) reregistered(d *meta.Delta) {
+	for i := range d.Brokers {
+		k := &d.Brokers[i]
+		if k.ID != b.cfg.NodeID || b.brokerEpoch == kafka.NoBrokerEpoch {
 			continue
 		}
-		for _, kind := range byKind(b.openTopic(t, true, true)) {
-			b.log.Error("a topic could not be opened", "topic", t.Name, "err", seglog.Several(kind))
+		if k.Now == nil || k.Now.Epoch != b.brokerEpoch {
+			b.log.Error("this process is not the registered one any more", "node", k.ID, "epoch", b.brokerEpoch)
 		}
 	}
 }
@@ -177,13 +196,27 @@ func (b *Broker) removeTopic(id kafka.TopicID) {
 		return
 	}
 	for i, p := range topic.Partitions {
-		if p != nil {
-			p.Close()
-		}
-		tp := kafka.TopicPartition{Topic: topic.Name, Partition: kafka.PartitionID(i)}
-		if err := b.dirs.DeleteLog(tp, id, b.now().WallMs); err != nil {
-			b.log.Error("a partition was not removed", "partition", tp.String(), "err", err)
-		}
+		b.removeLog(topic, kafka.PartitionID(i), p)
 	}
 	b.chores.removeSoon()
+}
+
+// removeReplica does the same for one partition of a topic that stays: its replica is elsewhere from now on.
+func (b *Broker) removeReplica(t *meta.TopicImage, i kafka.PartitionID) {
+	topic := b.table.TopicByID(t.ID)
+	if topic == nil {
+		return
+	}
+	b.removeLog(topic, i, topic.Partition(i))
+	b.chores.removeSoon()
+}
+
+func (b *Broker) removeLog(topic *partition.Topic, i kafka.PartitionID, p *partition.Partition) {
+	if p != nil {
+		p.Close()
+	}
+	tp := kafka.TopicPartition{Topic: topic.Name, Partition: i}
+	if err := b.dirs.DeleteLog(tp, topic.ID, b.now().WallMs); err != nil {
+		b.log.Error("a partition was not removed", "partition", tp.String(), "err", err)
+	}
 }

@@ -187,7 +187,8 @@ func appendLate(rq *serve.Request, p *partition.Partition, entry *wire.ProducePa
 
 // over reports that a wait has an outcome.
 func (pa *produceAnswer) over(w *produceWait) bool {
-	return w.partition.Progress(pa.kind) >= w.next || w.partition.State() != partition.Online
+	p := w.partition
+	return p.Progress(pa.kind) >= w.next || p.State() != partition.Online || p.Epoch() == kafka.NoLeaderEpoch
 }
 
 // Arm waits for one partition at a time: all of them must be over.
@@ -227,6 +228,8 @@ func (pa producePending) Resolve(serve.Reason) {
 			entry.ErrorCode = int16(kafka.ErrKafkaStorageError)
 		case w.partition.State() == partition.Gone:
 			entry.ErrorCode = int16(kafka.ErrUnknownTopicOrPartition)
+		case w.partition.Epoch() == kafka.NoLeaderEpoch:
+			entry.ErrorCode = int16(kafka.ErrNotLeaderOrFollower)
 		default:
 			entry.ErrorCode = int16(kafka.ErrRequestTimedOut)
 		}

@@ -22,9 +22,8 @@ type Config struct {
 	Controller controller.Config
 	Now        func() kafka.Now
 	Emit       func(event.Event) // nil: no events
-	// Applied is told what was committed, in order, before it is answered. image
-	// has it all. It must not call Submit.
-	Applied func(records []meta.Record, image *meta.Image)
+	// Applied is told what was committed, in order, before it is answered. It must not call Submit.
+	Applied func(delta *meta.Delta)
 	// Failed is told, once, that the log cannot be written, in a goroutine of its own. nil: nobody wants to know.
 	Failed func(error)
 }
@@ -113,13 +112,13 @@ func (l *Log) Submit(req controller.Request) (controller.Response, error) {
 		}
 	}
 	records := l.machine.Committed(d.Seq)
-	image := l.machine.Image()
+	was, image := l.image.Load(), l.machine.Image()
 	l.image.Store(image)
 	for _, r := range records {
 		l.emit(event.Event{Kind: event.Metadata, Text: r.String()})
 	}
 	if len(records) > 0 {
-		l.cfg.Applied(records, image)
+		l.cfg.Applied(meta.Diff(was, image))
 	}
 	return d.Response, nil
 }

@@ -36,6 +36,9 @@ func (p *Partition) append(batch []byte, now kafka.Now) (Appended, error) {
 	if p.State() != Online {
 		return Appended{}, ErrNotOnline
 	}
+	if p.Epoch() == kafka.NoLeaderEpoch {
+		return Appended{Code: kafka.ErrNotLeaderOrFollower}, nil
+	}
 	a, err := p.log.Append(batch, p.Epoch(), now)
 	if err != nil {
 		p.fail(err)

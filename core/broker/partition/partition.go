@@ -153,6 +153,21 @@ func (p *Partition) Lead(l replica.Leadership) error {
 	return nil
 }
 
+// Resign ends leadership: somebody else leads in a newer epoch, or nobody. Who waits for acknowledgements is woken.
+// Appends answer NOT_LEADER_OR_FOLLOWER until Lead.
+func (p *Partition) Resign(f replica.Following) {
+	p.order.Lock()
+	defer p.order.Unlock()
+	f.LogStart, f.LEO = p.log.StartOffset(), p.log.EndOffset()
+	f.Flushed, f.HW = p.log.FlushedTo(), p.log.HighWatermark()
+	now := p.env.Now()
+	p.state.Lock()
+	defer p.state.Unlock()
+	p.stepLocked(now, func(out []replica.Effect) []replica.Effect { return p.machine.BecomeFollower(now, f, out) })
+	p.epoch.Store(kafka.NoLeaderEpoch)
+	p.wakeAll()
+}
+
 func (p *Partition) emit(e event.Event) {
 	if p.env.Emit == nil {
 		return

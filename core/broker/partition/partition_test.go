@@ -323,3 +323,28 @@ func TestTable(t *testing.T) {
 	require.Nil(t, table.TopicNamed("t"))
 	require.Zero(t, testing.AllocsPerRun(10, func() { table.Topic([]byte("some-topic-name")) }))
 }
+
+// Who waits for an acknowledgement when somebody else begins to lead is woken, and nothing is appended until this replica
+// leads again.
+func TestResign(t *testing.T) {
+	u := open(t, replica.AllRules(), flushEvery(100))
+	got, err := u.Append(batch("a"), u.env.Now())
+	require.NoError(t, err)
+	waker := serve.NewWaker()
+	var w Watch
+	u.Watch(&w, HW, got.Next, waker)
+	u.Resign(replica.Following{Epoch: 4, Leader: 2})
+	wait(t, waker)
+	w.Stop()
+	require.Equal(t, Online, u.State())
+	require.Equal(t, kafka.ErrNotLeaderOrFollower, u.CheckEpoch(kafka.NoLeaderEpoch))
+	got, err = u.Append(batch("b"), u.env.Now())
+	require.NoError(t, err)
+	require.Equal(t, Appended{Code: kafka.ErrNotLeaderOrFollower}, got)
+	require.EqualValues(t, 1, u.Log().EndOffset())
+
+	require.NoError(t, u.Lead(replica.Leadership{Epoch: 5, Replicas: []kafka.NodeID{1}, ISR: []kafka.NodeID{1}}))
+	got, err = u.Append(batch("b"), u.env.Now())
+	require.NoError(t, err)
+	require.Equal(t, Appended{Base: 1, Next: 2, Timestamp: 1}, got)
+}
