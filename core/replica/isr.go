@@ -18,6 +18,7 @@ type member struct {
 	vote      kafka.Offset // what it is known to hold, or -1
 	sawLEO    kafka.Offset // this leader's end offset when it fetched last
 	fetchedIn int64        // its broker epoch when it fetched last
+	joinedIn  int64        // the same when it was proposed
 	alive     int64        // its broker epoch by the metadata
 	fetchedAt int64        // MonoNs of the last fetch; only ever made a deadline of, so no part of the state
 }
@@ -140,13 +141,21 @@ func (r *Replica) propose(out []Effect) []Effect {
 		return r.advance(out)
 	}
 	r.proposing = true
+	for i := range r.members {
+		r.members[i].joinedIn = r.members[i].fetchedIn
+	}
 	return append(out, r.proposal())
 }
 
 func (r *Replica) proposal() Effect {
 	e := Effect{Kind: ProposeISR, Epoch: r.epoch, PartitionEpoch: r.partEpoch}
 	for i := range r.members {
-		if m := &r.members[i]; m.proposed {
+		m := &r.members[i]
+		switch {
+		case !m.proposed:
+		case r.cfg.Rules.ProposalKeepsLives:
+			e.ISR = append(e.ISR, InSync{Node: m.node, BrokerEpoch: m.joinedIn})
+		default:
 			e.ISR = append(e.ISR, InSync{Node: m.node, BrokerEpoch: m.fetchedIn})
 		}
 	}

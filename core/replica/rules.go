@@ -21,6 +21,7 @@ type Rules struct {
 	HWFollowsISR           bool // replica.hw-follows-isr
 	ISRByController        bool // replica.isr-by-controller
 	RepeatedProposalStands bool // replica.repeated-proposal-stands
+	ProposalKeepsLives     bool // replica.proposal-keeps-lives
 	AnswerMatches          bool // replica.answer-matches
 	AckNeedsMinISR         bool // replica.ack-needs-min-isr
 	IdleIsInSync           bool // replica.idle-is-in-sync
@@ -82,6 +83,8 @@ func (r *Rules) field(name string) *bool {
 		return &r.ISRByController
 	case "repeated-proposal-stands":
 		return &r.RepeatedProposalStands
+	case "proposal-keeps-lives":
+		return &r.ProposalKeepsLives
 	case "answer-matches":
 		return &r.AnswerMatches
 	case "ack-needs-min-isr":
@@ -147,6 +150,9 @@ var RuleDocs = []config.RuleDoc{
 	{Room: "replica", Name: "repeated-proposal-stands",
 		Doc:    "the refusal of one copy of a proposal does not take it back while another copy may still be accepted",
 		Source: "KIP-497; found by trialog explore replication"},
+	{Room: "replica", Name: "proposal-keeps-lives",
+		Doc:    "a proposal that is sent again names the lives in which its members were found in sync, not those in which they fetched since",
+		Source: "KIP-903; found by trialog explore replication"},
 	{Room: "replica", Name: "answer-matches",
 		Doc:    "an answer to a proposal counts for that proposal alone, not for one that was made meanwhile",
 		Source: "KIP-497; found by trialog explore replication"},

@@ -118,19 +118,31 @@ func (r *Replica) Clone() *Replica {
 	return &c
 }
 
-// AppendTo appends a canonical binary form: equal states, equal bytes. The configuration is not in it, nor are times.
+// AppendTo appends a canonical binary form: equal states, equal bytes. The configuration is not in it, nor are times, nor
+// what cannot matter any more.
 func (r *Replica) AppendTo(b []byte) []byte {
 	b = append(b, byte(r.role), bits(r.timer, r.proposing, r.moved, r.repeated))
-	for _, v := range [...]int64{int64(r.leader), int64(r.epoch), int64(r.partEpoch), r.epochStart, r.logStart, r.leo, r.flushed, r.asked,
-		r.hw, r.acked, r.undecided} {
+	for _, v := range [...]int64{int64(r.leader), int64(r.epoch), r.logStart, r.leo, r.flushed, r.asked, r.hw, r.undecided} {
+		b = binary.AppendVarint(b, v)
+	}
+	if r.role != Leader {
+		return b // the rest is a leader's, and set anew when it becomes one
+	}
+	for _, v := range [...]int64{int64(r.partEpoch), r.epochStart, r.acked} {
 		b = binary.AppendVarint(b, v)
 	}
 	b = binary.AppendUvarint(b, uint64(len(r.members)))
 	for i := range r.members {
 		m := &r.members[i]
 		b = append(b, bits(m.inISR, m.proposed, m.barred, m.behind, m.timer))
-		for _, v := range [...]int64{int64(m.node), m.vote, m.sawLEO, m.fetchedIn, m.alive} {
+		for _, v := range [...]int64{int64(m.node), m.vote, m.fetchedIn, m.alive} {
 			b = binary.AppendVarint(b, v)
+		}
+		if r.cfg.LagMs > 0 {
+			b = binary.AppendVarint(b, m.sawLEO)
+		}
+		if m.proposed {
+			b = binary.AppendVarint(b, m.joinedIn)
 		}
 	}
 	return b
