@@ -10,7 +10,9 @@
 //
 //	out := s.Check(&h)           // a client's append only: decides, changes nothing
 //	... append the batch ...
-//	s.Update(&h)                // only after the append succeeded (KAFKA-6683); followers and recovery call this alone
+//	s.Update(&h)                // only after the append succeeded (KAFKA-6683)
+//
+// Recovery calls Update alone, a follower Replicated: they never refuse what the log or the leader has (KAFKA-6003).
 //
 // Invariants:
 //

@@ -94,9 +94,6 @@ func (p *Producer) setEpoch(epoch kafka.ProducerEpoch) {
 
 // push remembers a batch and lets the oldest go when the window is full.
 func (p *Producer) push(b Batch) {
-	if last, ok := p.Last(); ok && b.FirstOffset() <= last.LastOffset {
-		panic(fmt.Sprintf("producers: P2 broken: batch at %d..%d pushed to %v", b.FirstOffset(), b.LastOffset, p))
-	}
 	if p.count == Window {
 		copy(p.batches[:], p.batches[1:])
 		p.count--

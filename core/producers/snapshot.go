@@ -43,6 +43,9 @@ func (s *State) AppendSnapshot(b []byte) []byte {
 			count++
 		}
 		for j, batch := range p.Batches() {
+			if j < int(p.count)-1 && !s.rules.SnapshotKeepsFive {
+				continue
+			}
 			if j == int(p.count)-1 {
 				batch.Timestamp = p.LastTimestamp // as Kafka: what expiry looks at must survive
 			}
@@ -144,7 +147,7 @@ func (s *State) load(e Entry, end kafka.Offset) error {
 		return fmt.Errorf("negative: producer %d/%d seq %d offset %d txn %d", e.ID, e.Epoch, batch.LastSeq, batch.LastOffset, e.TxnFirstOffset)
 	case batch.OffsetDelta < 0 || int64(batch.OffsetDelta) > max(batch.LastOffset, 0):
 		return fmt.Errorf("producer %d: offset delta %d of last offset %d", e.ID, batch.OffsetDelta, batch.LastOffset)
-	case batch.LastOffset >= end || e.TxnFirstOffset >= end:
+	case (batch.LastOffset >= end || e.TxnFirstOffset >= end) && s.rules.SnapshotBelowEnd:
 		return fmt.Errorf("producer %d: offset %d or transaction at %d is not below the snapshot at %d",
 			e.ID, batch.LastOffset, e.TxnFirstOffset, end)
 	}
@@ -155,7 +158,7 @@ func (s *State) load(e Entry, end kafka.Offset) error {
 	p.setEpoch(e.Epoch)
 	p.CoordinatorEpoch, p.TxnFirstOffset, p.LastTimestamp = e.CoordinatorEpoch, e.TxnFirstOffset, batch.Timestamp
 	if batch.LastOffset >= 0 {
-		p.push(batch)
+		s.push(p, batch)
 	}
 	return nil
 }

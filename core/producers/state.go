@@ -2,6 +2,7 @@ package producers
 
 import (
 	"encoding/binary"
+	"fmt"
 	"slices"
 	"sort"
 	"strings"
@@ -58,7 +59,8 @@ func New(rules Rules) *State { return &State{rules: rules} }
 //	same epoch, anything else             OUT_OF_ORDER_SEQUENCE_NUMBER
 //
 // With rule detect-duplicates off, a batch of the same epoch that equals a kept one, or that begins at or below the
-// last sequence, is Append.
+// last sequence, is Append. With answer-original-offset off, a duplicate has the offsets of the last batch. With
+// check-order, fence-epochs and epoch-begins-at-zero off, what their line of the table refuses is Append.
 func (s *State) Check(h *record.Header) Outcome {
 	if !h.HasProducerID() {
 		return Outcome{Verdict: Append}
@@ -72,24 +74,27 @@ func (s *State) Check(h *record.Header) Outcome {
 	}
 	p := &s.producers[i]
 	switch {
-	case h.ProducerEpoch < p.Epoch:
+	case h.ProducerEpoch < p.Epoch && s.rules.FenceEpochs:
 		return Outcome{Verdict: Refuse, Code: kafka.ErrInvalidProducerEpoch}
-	case h.ProducerEpoch > p.Epoch:
-		return inOrder(h.BaseSequence, 0)
+	case h.ProducerEpoch != p.Epoch:
+		return inOrder(s.rules.EpochBeginsAtZero && h.ProducerEpoch > p.Epoch, h.BaseSequence, 0)
 	case !s.rules.DetectDuplicates:
 		if p.behind(h.BaseSequence) {
 			return Outcome{Verdict: Append}
 		}
 	default:
 		if b, ok := p.find(h.BaseSequence, h.LastSequence()); ok {
+			if !s.rules.AnswerOriginalOffset {
+				b, _ = p.Last()
+			}
 			return Outcome{Verdict: Duplicate, BaseOffset: b.FirstOffset(), LastOffset: b.LastOffset, Timestamp: b.Timestamp}
 		}
 	}
-	return inOrder(h.BaseSequence, p.NextSequence())
+	return inOrder(s.rules.CheckOrder, h.BaseSequence, p.NextSequence())
 }
 
-func inOrder(have, want kafka.Sequence) Outcome {
-	if have != want {
+func inOrder(rule bool, have, want kafka.Sequence) Outcome {
+	if rule && have != want {
 		return Outcome{Verdict: Refuse, Code: kafka.ErrOutOfOrderSequenceNumber, Expected: want}
 	}
 	return Outcome{Verdict: Append}
@@ -117,10 +122,29 @@ func (s *State) Update(h *record.Header) {
 		p.TxnFirstOffset = kafka.NoOffset
 		return
 	}
-	p.push(batchOf(h))
+	s.push(p, batchOf(h))
 	if h.IsTransactional() && p.TxnFirstOffset < 0 {
 		p.TxnFirstOffset = h.BaseOffset
 	}
+}
+
+// Replicated takes in a batch that a follower has appended as its leader has it: as Update, but for rule
+// learn-from-leader.
+func (s *State) Replicated(h *record.Header) {
+	if s.rules.LearnFromLeader {
+		s.Update(h)
+	}
+}
+
+// push remembers a batch, unless the rules say less than five.
+func (s *State) push(p *Producer, b Batch) {
+	if last, ok := p.Last(); ok && b.FirstOffset() <= last.LastOffset && s.rules.TruncateWithLog {
+		panic(fmt.Sprintf("producers: P2 broken: batch at %d..%d pushed to %v", b.FirstOffset(), b.LastOffset, p))
+	}
+	if !s.rules.RememberFive {
+		p.count = 0
+	}
+	p.push(b)
 }
 
 // Expire forgets producers whose last batch is expirationMs old or older (producer.id.expiration.ms, KIP-854) and that
@@ -137,9 +161,10 @@ func (s *State) Expire(nowMs, expirationMs int64) int {
 // TruncateTo forgets the batches with a last offset at end or later, transactions that began there, and producers of
 // which nothing is left. It reports whether the state is still what the log says: false when it had taken in a batch
 // from end or later, since that may have pushed older batches out of a window, ended an epoch or a transaction. The
-// caller must then rebuild: ParseSnapshot of one taken at or below end, and Update with each batch from there.
+// caller must then rebuild: ParseSnapshot of one taken at or below end, and Update with each batch from there. With rule
+// truncate-with-log off nothing is forgotten, and with rebuild-after-cut off it is never false.
 func (s *State) TruncateTo(end kafka.Offset) (intact bool) {
-	if s.end <= end {
+	if s.end <= end || !s.rules.TruncateWithLog {
 		return true
 	}
 	s.end = end
@@ -159,7 +184,7 @@ func (s *State) TruncateTo(end kafka.Offset) (intact bool) {
 		kept = append(kept, p)
 	}
 	s.producers = kept
-	return false
+	return !s.rules.RebuildAfterCut
 }
 
 // Clear forgets everything.

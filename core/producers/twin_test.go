@@ -222,7 +222,11 @@ func (m *machine) produce(t *rapid.T) {
 }
 
 // replicate takes in a batch as a follower does: without a question.
-func (m *machine) replicate(t *rapid.T) { m.store(m.draw(t)) }
+func (m *machine) replicate(t *rapid.T) {
+	h := m.draw(t)
+	m.s.Replicated(&h)
+	m.w.append(h)
+}
 
 func (m *machine) transact(t *rapid.T) {
 	h := m.draw(t)

@@ -55,7 +55,7 @@ func (l *Log) Append(batch []byte, epoch kafka.LeaderEpoch, now kafka.Now) (Appe
 	h.BaseOffset, h.LeaderEpoch = l.EndOffset(), epoch
 	record.SetBaseOffset(batch, h.BaseOffset)
 	record.SetLeaderEpoch(batch, epoch)
-	return l.write(&h, batch, now)
+	return l.write(&h, batch, now, false)
 }
 
 // AppendFollower appends one batch as a follower: offsets and epoch are the leader's, sequences are not checked
@@ -79,7 +79,7 @@ func (l *Log) AppendFollower(batch []byte, now kafka.Now) (Appended, error) {
 	if err := l.notBefore(h.LeaderEpoch, h.BaseOffset); err != nil {
 		return Appended{}, err
 	}
-	return l.write(&h, batch, now)
+	return l.write(&h, batch, now, true)
 }
 
 // notBefore refuses an epoch that is over: recovery would take a batch of it for one that was not appended here, and cut it.
@@ -102,7 +102,7 @@ func (l *Log) parseAppend(batch []byte) (record.Header, error) {
 }
 
 // write puts a stamped batch at the end. The append lock is held.
-func (l *Log) write(h *record.Header, batch []byte, now kafka.Now) (Appended, error) {
+func (l *Log) write(h *record.Header, batch []byte, now kafka.Now, replicated bool) (Appended, error) {
 	active, rolled, err := l.room(h, len(batch), now)
 	if rolled {
 		// Last, so that the events of this append come first. A failure stops the log, and the next append says so.
@@ -119,7 +119,7 @@ func (l *Log) write(h *record.Header, batch []byte, now kafka.Now) (Appended, er
 		return Appended{}, l.fail(fmt.Errorf("seglog: append %s at %d: %w", l.cfg.Partition, h.BaseOffset, err))
 	}
 	active.noteTimestamps(h, pos)
-	aborted := l.takeIn(h, batch)
+	aborted := l.takeIn(h, batch, replicated)
 	if aborted != nil {
 		if err := txnindex.Append(active.path(layout.TxnIndexSuffix), *aborted); err != nil {
 			return Appended{}, l.fail(fmt.Errorf("seglog: append %s at %d: %w", l.cfg.Partition, h.BaseOffset, err))
@@ -139,15 +139,20 @@ func (l *Log) write(h *record.Header, batch []byte, now kafka.Now) (Appended, er
 	return Appended{Base: h.BaseOffset, Next: h.NextOffset(), Timestamp: h.MaxTimestamp}, nil
 }
 
-// takeIn has the producer state follow a batch. It returns the transaction that the batch aborts, or nil.
-func (l *Log) takeIn(h *record.Header, batch []byte) *layout.TxnEntry {
+// takeIn has the producer state follow a batch, of the leader if it is replicated. It returns the transaction that the batch
+// aborts, or nil.
+func (l *Log) takeIn(h *record.Header, batch []byte, replicated bool) *layout.TxnEntry {
 	var aborted *layout.TxnEntry
 	if txnindex.Aborts(h, batch) {
 		if p, known := l.producers.Producer(h.ProducerID); known && p.TxnFirstOffset >= 0 {
 			aborted = &layout.TxnEntry{Producer: h.ProducerID, First: p.TxnFirstOffset, Last: h.LastOffset()}
 		}
 	}
-	l.producers.Update(h)
+	if replicated {
+		l.producers.Replicated(h)
+	} else {
+		l.producers.Update(h)
+	}
 	if aborted != nil {
 		aborted.LastStable = h.NextOffset()
 		if first, open := l.producers.FirstUndecided(); open {

@@ -278,7 +278,7 @@ func (r *recovery) takeIn(w *window, s *segment, h *record.Header, pos int64) er
 			return err
 		}
 	}
-	if aborted := r.l.takeIn(h, batch); aborted != nil {
+	if aborted := r.l.takeIn(h, batch, false); aborted != nil {
 		return txnindex.Append(s.path(layout.TxnIndexSuffix), *aborted)
 	}
 	return nil

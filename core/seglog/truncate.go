@@ -224,10 +224,12 @@ func (l *Log) rebuildProducers(end kafka.Offset) error {
 	if err != nil {
 		return err
 	}
-	l.producers = producers.New(l.cfg.ProducerRules)
 	r := &recovery{l: l, segs: *l.segments.Load(), files: files}
-	if err := r.loadProducers(end); err != nil {
-		return err
+	if !l.producers.TruncateTo(end) {
+		l.producers = producers.New(l.cfg.ProducerRules)
+		if err := r.loadProducers(end); err != nil {
+			return err
+		}
 	}
 	l.publishUndecided()
 	return files.removeSnapshots(l.dir, r.segs, end)
