@@ -25,6 +25,16 @@
 // is asked for at once, since nothing else would ever release the acks of the last few: fsyncing more often than asked is
 // always allowed.
 //
+// Failures. cases.md lists the ways in which logs have lost or forked records, in Kafka and in published models of it, with
+// the story, test or room that shows each. A story is a file of testdata: brokers b1, b2, ... that take up epochs and messages
+// in the order of its lines, and what this machine has them do. A log is shown as
+//
+//	b2 follower e2 of b1  0 [ m0@0 | m1@2 ]
+//
+// b2 follows b1 in epoch 2; its log begins at offset 0 with record m0, which was written in epoch 0; the HW is at the |, so
+// that m1, written in epoch 2, does not count as committed on b2 yet. What a broker says of its last epoch, what it hears
+// back, and what it cuts is told line by line, then once more with a rule off.
+//
 // Invariants, checked after every change:
 //
 //	R1  logStart <= hw <= leo                             (KAFKA-9491)

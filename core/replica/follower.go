@@ -45,7 +45,7 @@ func (r *Replica) NextFetch(last kafka.LeaderEpoch, brokerEpoch int64) (Fetch, b
 	if r.role != Follower || r.leader == kafka.NoNode || r.vote() < r.leo {
 		return Fetch{}, false
 	}
-	if r.moved {
+	if r.moved || !r.cfg.Rules.TruncateByEpoch {
 		last = kafka.NoLeaderEpoch
 	}
 	return Fetch{Replica: r.cfg.Node, BrokerEpoch: brokerEpoch, Epoch: r.epoch, Offset: r.leo, LastEpoch: last}, true
