@@ -22,6 +22,9 @@ type cluster struct {
 	partEp   int32
 	rules    Rules
 	minISR   int
+	replicas []kafka.NodeID
+	racks    []string
+	fenced   []kafka.NodeID
 	now      kafka.Now
 
 	ctl   *control // the controller that ships, where the story does not speak for it
@@ -53,6 +56,7 @@ type broker struct {
 	heard  map[kafka.NodeID]Broker
 
 	asked  *Fetch   // sent, not arrived
+	before *Fetch   // sent in an earlier life
 	answer *arrived // answered, not arrived
 	alter  *Effect  // the newest proposal
 	// committed is the newest answer to a proposal that was committed: heard late, the metadata may have come before.
@@ -84,6 +88,10 @@ func newCluster(t *testing.T, words []string) *cluster {
 				require.True(t, c.rules.Off(rule) || rules.Off(rule), rule)
 			}
 		case "controller", "elr":
+		case "racks":
+			c.racks = strings.Split(value, ",")
+		case "replicas":
+			c.replicas = nodes(t, value)
 		default:
 			t.Fatalf("cluster: %q", w)
 		}
@@ -92,6 +100,11 @@ func newCluster(t *testing.T, words []string) *cluster {
 		b := &broker{node: kafka.NodeID(i + 1), life: 1, heard: map[kafka.NodeID]Broker{}}
 		b.m = New(c.config(b.node))
 		c.brokers = append(c.brokers, b)
+	}
+	if c.replicas == nil {
+		for _, b := range c.brokers {
+			c.replicas = append(c.replicas, b.node)
+		}
 	}
 	if slices.Contains(words, "controller") {
 		c.ctl = newControl(t, c, slices.Contains(words, "elr"), rules)
@@ -106,7 +119,8 @@ func (c *cluster) config(node kafka.NodeID) Config {
 func (c *cluster) lives() []Broker {
 	var all []Broker
 	for _, b := range c.brokers {
-		all = append(all, Broker{Node: b.node, Epoch: b.life})
+		gone := slices.Contains(c.fenced, b.node)
+		all = append(all, Broker{Node: b.node, Epoch: b.life, Barred: gone, Fenced: gone})
 	}
 	return all
 }
@@ -155,9 +169,6 @@ func (c *cluster) line(t *testing.T, words []string) string {
 		text = c.do(t, b, b.m.Expired(LagTimer(kafka.NodeID(number(t, args[0]))), nil), nil)
 	case "dies": // b2 dies keeping=1: what is not kept of the log is lost
 		c.dies(t, b, args)
-	case "deletes": // b1 deletes to=5
-		b.start, b.log = b.start+3, b.log[3:]
-		text = c.do(t, b, b.m.LogStartMoved(b.start, nil), nil)
 	case "produce":
 		return fmt.Sprintf("acks=all %s, acks=1 %s\n", b.m.CheckProduce(-1), b.m.CheckProduce(1))
 	case "acked":
@@ -175,6 +186,9 @@ func (c *cluster) line(t *testing.T, words []string) string {
 	case "serves": // b1 serves: a consumer reads what b1 shows
 		return c.serves(b)
 	default:
+		if text, ok := c.more(t, b, verb, args); ok {
+			return text
+		}
 		require.NotNil(t, c.ctl, "unknown verb %q", verb)
 		text = c.ctl.fromBroker(t, c, b, verb, args)
 	}
@@ -199,8 +213,9 @@ func (c *cluster) decide(t *testing.T, words []string) string {
 		if words[1] != "nobody" {
 			d.leader = kafka.NodeID(number(t, words[1]))
 		}
-		for _, n := range strings.Split(strings.TrimPrefix(words[4], "isr="), ",") {
-			d.isr = append(d.isr, kafka.NodeID(number(t, n)))
+		d.isr = nodes(t, strings.TrimPrefix(words[4], "isr="))
+		if len(words) > 5 {
+			c.replicas = nodes(t, strings.TrimPrefix(words[5], "replicas="))
 		}
 		c.requests[int32(number(t, strings.TrimPrefix(words[3], "e")))] = d
 		return ""
@@ -235,8 +250,7 @@ func (c *cluster) decide(t *testing.T, words []string) string {
 		require.NotZero(t, code)
 		return c.do(t, b, b.m.ProposalAnswered(c.now, Altered{Code: code, Asked: b.alter.PartitionEpoch}, nil), nil) + c.show(b)
 	}
-	t.Fatalf("controller: %q", words)
-	return ""
+	return c.tells(t, words)
 }
 
 // hears has a broker take up what the controller decided for an epoch.
@@ -256,9 +270,7 @@ func (c *cluster) hears(t require.TestingT, b *broker, epoch string) string {
 	l := Leadership{
 		Epoch: e, PartitionEpoch: d.partEp, ISR: d.isr, Brokers: c.lives(), LogStart: b.start, LEO: leo, Flushed: leo, HW: b.hw,
 	}
-	for _, peer := range c.brokers {
-		l.Replicas = append(l.Replicas, peer.node)
-	}
+	l.Replicas = c.replicas
 	return c.do(t, b, b.m.BecomeLeader(c.now, l, nil), nil)
 }
 
@@ -346,10 +358,18 @@ func (c *cluster) do(t require.TestingT, b *broker, effects []Effect, a *arrived
 			text += c.do(t, b, b.m.Restarted(e.Offset, nil), nil)
 		case AppendFetched:
 			for _, r := range a.records {
+				if r.epoch > e.Epoch {
+					break
+				}
 				b.epochs.Assign(r.epoch, b.leo())
 				b.log = append(b.log, r)
 			}
-			text += c.do(t, b, b.m.FollowerAppended(c.now, b.leo(), a.answer.HW, nil), nil)
+			if b.leo() > e.Offset {
+				text += c.do(t, b, b.m.FollowerAppended(c.now, b.leo(), a.answer.HW, nil), nil)
+			}
+		case MoveLogStart:
+			b.startAt(e.Offset)
+			text += c.do(t, b, b.m.LogStartMoved(e.Offset, nil), nil)
 		}
 	}
 	return text
@@ -372,6 +392,7 @@ func (c *cluster) dies(t *testing.T, b *broker, args []string) {
 	}
 	b.hw = min(b.hw, b.leo())
 	b.life++
+	b.before = b.asked
 	b.m, b.asked, b.answer, b.alter = New(c.config(b.node)), nil, nil, nil
 }
 

@@ -16,7 +16,18 @@
 // before this leader hears of it. A change of the ISR is a proposal to the controller; it counts against the HW from the
 // moment it is made, for it until it is committed. A follower may come in when it is alive in the life in which it fetched,
 // and holds all that the leader's epoch began with; it goes out when it has been behind for replica.lag.time.max.ms.
-// While fewer than min.insync.replicas are in sync, the HW stays.
+// While fewer than min.insync.replicas are in sync, the HW stays. It also waits for a follower that is as near to the end as
+// those in sync are, so that it does not run away from it.
+//
+// Readers. A leader and its followers show consumers what is below their own HW, and consumers of committed transactions
+// what is below the LSO (readers.go). Deleted is what is below the HW; followers hear of it with their leader's answers, and
+// what no live replica has any more is below the low watermark.
+//
+// What is unlike Kafka. A follower's HW never goes back unless its log is cut, where Kafka's takes whatever its leader's is.
+// A leader that is elected again forgets what followers held, and hears it again with their first fetches. A follower names
+// its epoch, always. The HW of an answer is that after the fetch was taken in. Metadata that is not newer than an answer
+// takes no proposal back (late-metadata-keeps-proposal). A leader that was elected uncleanly counts itself recovered, as in
+// Kafka: its first proposal says so (KIP-704).
 //
 // Flush policy. Without flush.messages and flush.ms a record counts as soon as it is in the log: Kafka leaves durability
 // to replication. With either of them set, this replica's own vote for the HW is its flushed offset, and a follower
@@ -32,7 +43,8 @@
 //	b2 follower e2 of b1  0 [ m0@0 | m1@2 ]
 //
 // b2 follows b1 in epoch 2; its log begins at offset 0 with record m0, which was written in epoch 0; the HW is at the |, so
-// that m1, written in epoch 2, does not count as committed on b2 yet. What a broker says of its last epoch, what it hears
+// that m1, written in epoch 2, does not count as committed on b2 yet. Of a leader the line says who is in its ISR, and what
+// the others are known to hold: ! is behind for too long, ~ is not in sync and near to it. What a broker says of its last epoch, what it hears
 // back, and what it cuts is told line by line, then once more with a rule off.
 //
 // Invariants, checked after every change:

@@ -31,8 +31,17 @@ const (
 	Truncate
 	// Restart: empty the log and let it begin at Offset, then call Restarted. Law: as Truncate.
 	Restart
-	// AppendFetched: append the records of the answer, which begin at Offset, then call FollowerAppended.
+	// AppendFetched: append the records of the answer, which begin at Offset, then call FollowerAppended. Law: a batch of a
+	// later epoch than Epoch ends the answer: the leader read it after it had been deposed and had cut its log. Nothing left:
+	// nothing is called.
 	AppendFetched
+	// MoveLogStart: delete what lies below Offset, as the leader did, then call LogStartMoved. It comes behind AppendFetched.
+	MoveLogStart
+	// AdvanceLow: no live replica has anything below Offset. DeleteRecords up to there are complete.
+	AdvanceLow
+	// EndLeadership: this replica leads no more. Produces that wait are answered NOT_LEADER_OR_FOLLOWER, whatever the HW will
+	// be: by then other records may stand where theirs stood. Fetches and DeleteRecords that wait are answered too.
+	EndLeadership
 )
 
 // Timer names a deadline.
@@ -59,10 +68,10 @@ type InSync struct {
 // Effect is one thing to do. Effects are to be done in order.
 type Effect struct {
 	Kind           EffectKind
-	Offset         kafka.Offset      // Flush, AdvanceHW, AckLocal, Truncate, Restart, AppendFetched
+	Offset         kafka.Offset      // of all but timers, ProposeISR and EndLeadership
 	Timer          Timer             // SetTimer, StopTimer
 	At             int64             // SetTimer: the Now.MonoNs at which it expires
-	Epoch          kafka.LeaderEpoch // ProposeISR
+	Epoch          kafka.LeaderEpoch // ProposeISR; AppendFetched: no later one is appended
 	PartitionEpoch int32             // ProposeISR: the one that it changes
 	ISR            []InSync          // ProposeISR; the receiver owns it
 }
@@ -95,6 +104,12 @@ func (e Effect) String() string {
 		return fmt.Sprintf("restart at %d", e.Offset)
 	case AppendFetched:
 		return fmt.Sprintf("append what was fetched from %d", e.Offset)
+	case MoveLogStart:
+		return fmt.Sprintf("delete below %d", e.Offset)
+	case AdvanceLow:
+		return fmt.Sprintf("low watermark %d", e.Offset)
+	case EndLeadership:
+		return "leads no more"
 	}
 	return fmt.Sprintf("effect(%d)", e.Kind)
 }

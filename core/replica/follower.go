@@ -24,7 +24,7 @@ func (r *Replica) BecomeFollower(now kafka.Now, f Following, out []Effect) []Eff
 	if f.Epoch <= r.epoch || f.Leader == r.cfg.Node || f.LogStart < 0 || f.LogStart > f.LEO || f.Flushed > f.LEO {
 		panic(fmt.Sprintf("replica: become follower %+v of %s", f, r))
 	}
-	out = r.stopLagTimers(r.stopTimer(out))
+	out = r.endLeadership(r.stopLagTimers(r.stopTimer(out)))
 	r.moved = r.role == Follower && r.leader == f.Leader && !r.cfg.Rules.TruncateOnEpochChange
 	r.members, r.proposing, r.repeated = r.members[:0], false, false
 	before := r.role
@@ -48,7 +48,7 @@ func (r *Replica) NextFetch(last kafka.LeaderEpoch, brokerEpoch int64) (Fetch, b
 	if r.moved || !r.cfg.Rules.TruncateByEpoch {
 		last = kafka.NoLeaderEpoch
 	}
-	return Fetch{Replica: r.cfg.Node, BrokerEpoch: brokerEpoch, Epoch: r.epoch, Offset: r.leo, LastEpoch: last}, true
+	return Fetch{Replica: r.cfg.Node, BrokerEpoch: brokerEpoch, Epoch: r.epoch, Offset: r.leo, LastEpoch: last, LogStart: r.logStart}, true
 }
 
 // FetchAnswered takes in the leader's answer to asked. mine is what this replica's own log says of a.Ours.Epoch, if the
@@ -73,10 +73,22 @@ func (r *Replica) FetchAnswered(asked Fetch, a Answer, mine EpochEnd, out []Effe
 	}
 	r.moved = false
 	if a.LEO > asked.Offset {
-		return append(out, Effect{Kind: AppendFetched, Offset: asked.Offset})
+		e := Effect{Kind: AppendFetched, Offset: asked.Offset, Epoch: asked.Epoch}
+		if !r.cfg.Rules.AppendKnownEpochs || !r.cfg.Rules.FetchEpochChecked {
+			e.Epoch = 1<<31 - 1 // where fetches are of no epoch (before KIP-320), there is none to compare with
+		}
+		return r.followStart(&a, append(out, e))
 	}
-	out = r.raiseHW(a.HW, out)
+	out = r.followStart(&a, r.raiseHW(a.HW, out))
 	r.check()
+	return out
+}
+
+// followStart deletes what the leader deleted. It never passes the leader's HW, nor what this log has by then.
+func (r *Replica) followStart(a *Answer, out []Effect) []Effect {
+	if a.LogStart > r.logStart {
+		out = append(out, Effect{Kind: MoveLogStart, Offset: a.LogStart})
+	}
 	return out
 }
 
@@ -124,7 +136,24 @@ func (r *Replica) raiseHW(leaderHW kafka.Offset, out []Effect) []Effect {
 // Restarted takes in that the log was emptied and begins at start.
 func (r *Replica) Restarted(start kafka.Offset, out []Effect) []Effect {
 	r.logStart, r.leo, r.hw, r.flushed, r.asked, r.acked, r.epochStart = start, start, start, start, start, start, start
+	r.decided = nil
 	out = append(r.stopTimer(out), Effect{Kind: AdvanceHW, Offset: start}) // KAFKA-9491
 	r.check()
+	return out
+}
+
+// Stop takes in that this broker has no part in the partition any more: it was reassigned, deleted, or its log failed.
+func (r *Replica) Stop(out []Effect) []Effect {
+	out = r.endLeadership(r.stopLagTimers(r.stopTimer(out)))
+	r.role, r.leader, r.members = Offline, kafka.NoNode, r.members[:0]
+	r.proposing, r.repeated = false, false
+	return out
+}
+
+// endLeadership tells who waits.
+func (r *Replica) endLeadership(out []Effect) []Effect {
+	if r.role == Leader && r.cfg.Rules.AcksEndWithLeadership {
+		out = append(out, Effect{Kind: EndLeadership})
+	}
 	return out
 }

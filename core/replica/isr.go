@@ -13,14 +13,25 @@ type member struct {
 	inISR     bool         // committed by the controller
 	proposed  bool         // in the ISR that is proposed, while one is
 	barred    bool         // fenced or shutting down, as far as the metadata knows
-	behind    bool         // lacks something for longer than replica.lag.time.max.ms
+	fenced    bool         // as far as the metadata knows
+	behind    bool         // lacks something for longer than replica.lag.time.max.ms, or never came near
 	timer     bool         // LagTimer is set
 	vote      kafka.Offset // what it is known to hold, or -1
-	sawLEO    kafka.Offset // this leader's end offset when it fetched last
+	start     kafka.Offset // where its log begins, as far as is known
+	sawLEO    kafka.Offset // this leader's end offset when it fetched last, or -1
 	fetchedIn int64        // its broker epoch when it fetched last
 	joinedIn  int64        // the same when it was proposed
 	alive     int64        // its broker epoch by the metadata
-	fetchedAt int64        // MonoNs of the last fetch; only ever made a deadline of, so no part of the state
+
+	// Times are only ever made deadlines of, or a preference among readers, so no part of the state.
+	fetchedAt  int64 // MonoNs of the last fetch
+	caughtUpAt int64 // MonoNs at which it last had everything that there was
+}
+
+// newMember has never fetched.
+func newMember(node kafka.NodeID) member {
+	return member{node: node, behind: true, vote: kafka.NoOffset, sawLEO: kafka.NoOffset,
+		fetchedIn: kafka.NoBrokerEpoch, alive: kafka.NoBrokerEpoch}
 }
 
 func sortMembers(m []member) {
@@ -48,10 +59,23 @@ func (r *Replica) committed() int {
 	return n
 }
 
+// maximal is the size of the ISR as it may be by now.
+func (r *Replica) maximal() int {
+	n := 0
+	for i := range r.members {
+		if m := &r.members[i]; m.inISR || m.proposed {
+			n++
+		}
+	}
+	return n
+}
+
 // SetBrokers takes in what the metadata says of brokers now. Those who became barred are not taken out of the ISR here:
 // the controller does that.
 func (r *Replica) SetBrokers(brokers []Broker, out []Effect) []Effect {
+	low := r.LowWatermark()
 	r.takeBrokers(brokers)
+	out = r.lowMoved(low, out)
 	for i := range r.members {
 		out = r.maybeExpand(&r.members[i], out)
 	}
@@ -63,9 +87,10 @@ func (r *Replica) takeBrokers(brokers []Broker) {
 	for i := range r.members {
 		m := &r.members[i]
 		m.barred, m.alive = m.node != r.cfg.Node, kafka.NoBrokerEpoch
+		m.fenced = m.barred
 		for _, b := range brokers {
 			if b.Node == m.node {
-				m.barred, m.alive = b.Barred, b.Epoch
+				m.barred, m.fenced, m.alive = b.Barred, b.Fenced, b.Epoch
 			}
 		}
 	}
@@ -80,8 +105,12 @@ func (r *Replica) mayJoin(m *member) bool {
 	if rules.JoinAtEpochStart && m.vote < r.epochStart { // KAFKA-7128
 		return false
 	}
-	// One look at one follower: what it holds, and the life in which it held it (KAFKA-15221).
-	return !rules.JoinEligible || !m.barred && (m.fetchedIn == kafka.NoBrokerEpoch || m.fetchedIn == m.alive)
+	return r.eligible(m)
+}
+
+// eligible: one look at one follower, what it holds, and the life in which it held it (KAFKA-15221).
+func (r *Replica) eligible(m *member) bool {
+	return !r.cfg.Rules.JoinEligible || !m.barred && (m.fetchedIn == kafka.NoBrokerEpoch || m.fetchedIn == m.alive)
 }
 
 func (r *Replica) maybeExpand(m *member, out []Effect) []Effect {
@@ -100,7 +129,7 @@ func (r *Replica) lagExpired(node kafka.NodeID, out []Effect) []Effect {
 		return out
 	}
 	m.timer, m.behind = false, true
-	out = r.maybeShrink(out)
+	out = r.maybeShrink(r.advance(out)) // the HW may have waited for it
 	r.check()
 	return out
 }
@@ -193,7 +222,7 @@ func (r *Replica) ProposalAnswered(now kafka.Now, a Altered, out []Effect) []Eff
 			return append(out, r.proposal())
 		}
 		r.dropProposal()
-		return r.progress(now, out)
+		return r.progress(now, r.watchAgain(now, out))
 	case kafka.ErrFencedLeaderEpoch, kafka.ErrInvalidUpdateVersion, kafka.ErrUnknownTopicOrPartition, kafka.ErrUnknownTopicID,
 		kafka.ErrInvalidRequest, kafka.ErrNewLeaderElected:
 		return out
@@ -210,6 +239,43 @@ func (r *Replica) ISRCommitted(now kafka.Now, partitionEpoch int32, isr []kafka.
 	return r.commit(now, partitionEpoch, isr, out)
 }
 
+// Assignment is what the metadata says of a partition within its leader's epoch.
+type Assignment struct {
+	PartitionEpoch int32
+	Replicas       []kafka.NodeID
+	ISR            []kafka.NodeID
+	Brokers        []Broker
+}
+
+// Assigned is ISRCommitted for a record that may change the replicas, too: a reassignment adds some within the epoch (and
+// takes some away with the next). The answer to a proposal may have brought the same partition epoch before, and with it the
+// ISR, not the replicas; what was proposed on top of it since then stands, since it may be committed by now.
+func (r *Replica) Assigned(now kafka.Now, a Assignment, out []Effect) []Effect {
+	if r.role != Leader || a.PartitionEpoch < r.partEpoch {
+		return out
+	}
+	low := r.LowWatermark()
+	gone := func(m member) bool { return !slices.Contains(a.Replicas, m.node) }
+	for i := range r.members {
+		if gone(r.members[i]) {
+			out = r.members[i].stopTimer(out)
+		}
+	}
+	r.members = slices.DeleteFunc(r.members, gone)
+	for _, n := range a.Replicas {
+		if r.member(n) == nil {
+			r.members = append(r.members, newMember(n))
+		}
+	}
+	sortMembers(r.members)
+	r.takeBrokers(a.Brokers)
+	out = r.lowMoved(low, out)
+	if a.PartitionEpoch == r.partEpoch && r.cfg.Rules.LateMetadataKeepsProposal {
+		return r.progress(now, out)
+	}
+	return r.commit(now, a.PartitionEpoch, a.ISR, out)
+}
+
 // commit makes isr the committed one. The HW is looked at anew: whoever left may have been the last to wait for
 // (KAFKA-13091).
 func (r *Replica) commit(now kafka.Now, partitionEpoch int32, isr []kafka.NodeID, out []Effect) []Effect {
@@ -219,9 +285,9 @@ func (r *Replica) commit(now kafka.Now, partitionEpoch int32, isr []kafka.NodeID
 		m := &r.members[i]
 		in := slices.Contains(isr, m.node)
 		if in && !m.inISR && m.node != r.cfg.Node {
-			m.behind = false // it came in with the HW, and has its time to reach the end
+			m.behind, m.caughtUpAt = false, now.MonoNs // it came in with the HW, and has its time to reach the end
 			if m.vote < r.leo {
-				out = r.watch(now.MonoNs, m, out)
+				out = r.watch(m, out)
 			}
 		}
 		m.inISR = in
@@ -244,23 +310,37 @@ func (r *Replica) dropProposal() {
 	}
 }
 
-// watchAll starts the clock of followers who lack something.
+// watchAll starts the clock of followers who had everything, and lack something from now on.
 func (r *Replica) watchAll(now kafka.Now, out []Effect) []Effect {
 	for i := range r.members {
-		if m := &r.members[i]; m.node != r.cfg.Node && (m.vote < r.leo || !r.cfg.Rules.IdleIsInSync) {
-			out = r.watch(now.MonoNs, m, out)
+		m := &r.members[i]
+		if m.node == r.cfg.Node || m.timer || m.behind || m.vote >= r.leo && r.cfg.Rules.IdleIsInSync {
+			continue
+		}
+		m.caughtUpAt = now.MonoNs
+		out = r.watch(m, out)
+	}
+	return out
+}
+
+// watchAgain gives those who should have left the ISR, and may not, another replica.lag.time.max.ms: then it is tried again.
+func (r *Replica) watchAgain(now kafka.Now, out []Effect) []Effect {
+	for i := range r.members {
+		if m := &r.members[i]; m.inISR && m.behind && m.node != r.cfg.Node {
+			m.behind, m.caughtUpAt = false, now.MonoNs
+			out = r.watch(m, out)
 		}
 	}
 	return out
 }
 
-// watch gives a follower replica.lag.time.max.ms from a moment on, unless its time is running.
-func (r *Replica) watch(from int64, m *member, out []Effect) []Effect {
+// watch gives a follower replica.lag.time.max.ms from when it last had everything, unless its time is running.
+func (r *Replica) watch(m *member, out []Effect) []Effect {
 	if m.timer || m.behind || r.cfg.LagMs == 0 {
 		return out
 	}
 	m.timer = true
-	return append(out, Effect{Kind: SetTimer, Timer: LagTimer(m.node), At: from + r.cfg.LagMs*nsPerMs})
+	return append(out, Effect{Kind: SetTimer, Timer: LagTimer(m.node), At: m.caughtUpAt + r.cfg.LagMs*nsPerMs})
 }
 
 func (m *member) stopTimer(out []Effect) []Effect {

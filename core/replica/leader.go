@@ -26,6 +26,8 @@ type Broker struct {
 	Epoch int64 // broker epoch: its life
 	// Barred: it is fenced, or shuts down (KIP-841). It may not come into an ISR.
 	Barred bool
+	// Fenced: it is not there, so DeleteRecords do not wait for it. Barred, too, then.
+	Fenced bool
 }
 
 // BecomeLeader takes up a leadership of a newer epoch. With a flush policy and an unflushed tail it asks for a flush.
@@ -39,7 +41,7 @@ func (r *Replica) BecomeLeader(now kafka.Now, l Leadership, out []Effect) []Effe
 	r.role, r.leader, r.epoch, r.epochStart = Leader, kafka.NoNode, l.Epoch, l.LEO
 	r.partEpoch, r.proposing, r.repeated = l.PartitionEpoch, false, false
 	r.takeLog(l.LogStart, l.LEO, l.Flushed, l.HW)
-	r.setMembers(&l)
+	r.setMembers(now, &l)
 	out = append(out, Effect{Kind: AdvanceHW, Offset: r.hw})
 	out = r.watchAll(now, out)
 	return r.progress(now, out)
@@ -57,10 +59,10 @@ func (r *Replica) takeLog(start, leo, flushed, hw kafka.Offset) {
 	r.asked, r.acked = r.flushed, r.vote()
 }
 
-func (r *Replica) setMembers(l *Leadership) {
+func (r *Replica) setMembers(now kafka.Now, l *Leadership) {
 	r.members = r.members[:0]
 	for _, n := range l.Replicas {
-		r.members = append(r.members, member{node: n, vote: kafka.NoOffset, fetchedIn: kafka.NoBrokerEpoch, alive: kafka.NoBrokerEpoch})
+		r.members = append(r.members, newMember(n))
 	}
 	sortMembers(r.members)
 	ok := slices.Contains(l.ISR, r.cfg.Node)
@@ -70,7 +72,7 @@ func (r *Replica) setMembers(l *Leadership) {
 	for _, n := range l.ISR {
 		m := r.member(n)
 		if ok = ok && m != nil && !m.inISR; ok {
-			m.inISR = true
+			m.inISR, m.behind, m.caughtUpAt = true, false, now.MonoNs
 		}
 	}
 	if !ok {
@@ -86,6 +88,7 @@ type Fetch struct {
 	Epoch       kafka.LeaderEpoch // in which the follower believes to be
 	Offset      kafka.Offset      // its log end offset
 	LastEpoch   kafka.LeaderEpoch // of its last record, or -1: it has none (KIP-595)
+	LogStart    kafka.Offset      // where its log begins
 }
 
 // EpochEnd is what a log says of an epoch: the largest epoch that it knows up to the one asked for, and where that ends
@@ -102,7 +105,9 @@ type Answer struct {
 	Ours      EpochEnd
 	HW        kafka.Offset
 	LogStart  kafka.Offset
-	LEO       kafka.Offset
+	// LEO is not in Kafka's response. The follower's shell takes the end of the records that came; after OFFSET_OUT_OF_RANGE
+	// it asks the leader for LogStart and LEO by ListOffsets, in its epoch.
+	LEO kafka.Offset
 }
 
 // Fetched takes in a follower's fetch. ours is what this replica's log says of f.LastEpoch. With code NONE and without
@@ -115,7 +120,7 @@ func (r *Replica) Fetched(now kafka.Now, f Fetch, ours EpochEnd, out []Effect) (
 	case a.Code != kafka.ErrNone:
 		return a, out
 	case m == nil || f.Replica == r.cfg.Node:
-		a.Code = kafka.ErrNotLeaderOrFollower // not one of the replicas
+		a.Code = kafka.ErrUnknownLeaderEpoch // not a replica yet, as far as is known here: it asks again
 		return a, out
 	}
 	diverges := f.LastEpoch >= 0 && f.Offset > 0 && (ours.End < f.Offset || ours.Epoch < f.LastEpoch && r.cfg.Rules.CompareEpochs)
@@ -129,10 +134,21 @@ func (r *Replica) Fetched(now kafka.Now, f Fetch, ours EpochEnd, out []Effect) (
 			return a, out
 		}
 	}
+	if r.cfg.Rules.FetchLifeChecked && f.BrokerEpoch != kafka.NoBrokerEpoch && f.BrokerEpoch < m.alive {
+		a.Code = kafka.ErrNotLeaderOrFollower // what that life held is no matter any more
+		return a, out
+	}
+	low := r.LowWatermark()
 	out = r.holds(now, m, &f, out)
 	out = r.progress(now, r.maybeExpand(m, out))
 	a.HW = r.hw
-	return a, out
+	return a, r.lowMoved(low, out)
+}
+
+// FetchStands reports that a follower's fetch may go on waiting for records: nothing else is to be told (Kafka's
+// DelayedFetch). A higher HW alone wakes nobody: it goes with the next answer.
+func (r *Replica) FetchStands(f Fetch) bool {
+	return r.checkFetch(&f) == kafka.ErrNone && r.member(f.Replica) != nil && f.Offset <= r.leo
 }
 
 // checkFetch compares epochs. A follower must name one; only clients may leave it out.
@@ -152,20 +168,23 @@ func (r *Replica) checkFetch(f *Fetch) kafka.ErrorCode {
 
 // holds notes that the follower's log ends at the offset from which it fetches.
 func (r *Replica) holds(now kafka.Now, m *member, f *Fetch, out []Effect) []Effect {
-	caughtUp, before := f.Offset >= r.leo, f.Offset >= m.sawLEO
-	m.vote, m.fetchedIn, m.sawLEO = f.Offset, f.BrokerEpoch, r.leo
+	caughtUp, before := f.Offset >= r.leo, m.sawLEO >= 0 && f.Offset >= m.sawLEO
+	m.vote, m.fetchedIn, m.sawLEO, m.start = f.Offset, f.BrokerEpoch, r.leo, f.LogStart
 	switch {
 	case caughtUp:
 		// A follower that has everything is in sync however long it is silent (R23).
-		m.behind = false
+		m.behind, m.caughtUpAt = false, now.MonoNs
 		out = m.stopTimer(out)
 		if !r.cfg.Rules.IdleIsInSync {
-			out = r.watch(now.MonoNs, m, out)
+			out = r.watch(m, out)
 		}
 	case before:
 		// It had everything that there was when it asked last.
-		m.behind, m.timer = false, false
-		out = r.watch(m.fetchedAt, m, out) // in place of the one that runs
+		m.caughtUpAt = max(m.caughtUpAt, m.fetchedAt)
+		if now.MonoNs-m.caughtUpAt < r.cfg.LagMs*nsPerMs || r.cfg.LagMs == 0 {
+			m.behind, m.timer = false, false
+			out = r.watch(m, out) // in place of the one that runs
+		}
 	}
 	m.fetchedAt = now.MonoNs
 	return out
@@ -180,10 +199,8 @@ func (r *Replica) advance(out []Effect) []Effect {
 		if m.node == r.cfg.Node {
 			m.vote = vote
 		}
-		if m.inISR || m.proposed && r.cfg.Rules.MaximalISR {
-			if r.cfg.Rules.HWCountsISR {
-				hw = min(hw, m.vote)
-			}
+		if r.hwWaitsFor(m) {
+			hw = min(hw, m.vote)
 		}
 	}
 	if hw > r.hw && (r.committed() >= r.minISR() || !r.cfg.Rules.HWNeedsMinISR) {
@@ -195,6 +212,18 @@ func (r *Replica) advance(out []Effect) []Effect {
 		out = append(out, Effect{Kind: AckLocal, Offset: vote})
 	}
 	return out
+}
+
+// hwWaitsFor: in sync, about to be, or so near the end that it would be if the HW did not run away from it.
+func (r *Replica) hwWaitsFor(m *member) bool {
+	rules := &r.cfg.Rules
+	switch {
+	case m.inISR || m.proposed && rules.MaximalISR:
+		return rules.HWCountsISR
+	case m.node == r.cfg.Node || m.behind || r.cfg.LagMs == 0 || !rules.HWWaitsForNear:
+		return false
+	}
+	return r.eligible(m)
 }
 
 // minISR is min.insync.replicas, as far as there are replicas.
@@ -213,12 +242,15 @@ func (r *Replica) CheckProduce(acks int16) kafka.ErrorCode {
 }
 
 // AckAll says whether a produce with acks=all that ends at next is complete, and how: NONE, or
-// NOT_ENOUGH_REPLICAS_AFTER_APPEND when it is on all replicas that are in sync, and those have become too few.
+// NOT_ENOUGH_REPLICAS_AFTER_APPEND when it is on all replicas that are in sync, and those have become too few, or
+// NOT_LEADER_OR_FOLLOWER. It is asked for produces of this leadership alone (EndLeadership).
 func (r *Replica) AckAll(next kafka.Offset) (done bool, code kafka.ErrorCode) {
-	if r.hw < next {
+	switch {
+	case r.role != Leader && r.cfg.Rules.AcksEndWithLeadership:
+		return true, kafka.ErrNotLeaderOrFollower
+	case r.hw < next:
 		return false, kafka.ErrNone
-	}
-	if r.cfg.Rules.AckNeedsMinISR && r.role == Leader && r.committed() < r.minISR() {
+	case r.cfg.Rules.AckNeedsMinISR && r.role == Leader && r.maximal() < r.minISR():
 		return true, kafka.ErrNotEnoughReplicasAfterAppend
 	}
 	return true, kafka.ErrNone

@@ -2,6 +2,7 @@ package replica
 
 import (
 	"fmt"
+	"slices"
 
 	"trialog/core/kafka"
 )
@@ -54,6 +55,7 @@ type Replica struct {
 	hw         kafka.Offset
 	acked      kafka.Offset // AckLocal up to here was given
 	undecided  kafka.Offset // first offset of the oldest open transaction, or -1
+	decided    []span       // transactions whose marker may lie above the HW
 	timer      bool         // FlushTimer is set
 	moved      bool         // rule truncate-on-epoch-change off: the first fetch of the epoch skips the comparison
 }
@@ -130,6 +132,7 @@ func (r *Replica) LogStartMoved(start kafka.Offset, out []Effect) []Effect {
 	if start > r.leo {
 		panic(fmt.Sprintf("replica: log start to %d of %s", start, r))
 	}
+	low := r.LowWatermark()
 	r.logStart = start
 	r.flushed, r.asked = max(r.flushed, start), max(r.asked, start)
 	if r.hw < start {
@@ -137,7 +140,7 @@ func (r *Replica) LogStartMoved(start kafka.Offset, out []Effect) []Effect {
 		out = append(out, Effect{Kind: AdvanceHW, Offset: start})
 	}
 	if r.role == Leader {
-		out = r.advance(out)
+		out = r.lowMoved(low, r.advance(out))
 	}
 	r.check()
 	return out
@@ -152,6 +155,7 @@ func (r *Replica) Truncated(leo kafka.Offset) {
 	r.logStart, r.epochStart = min(r.logStart, leo), min(r.epochStart, leo)
 	r.flushed, r.asked = min(r.flushed, leo), min(r.asked, leo)
 	r.hw, r.acked = min(r.hw, leo), min(r.acked, leo)
+	r.decided = slices.DeleteFunc(r.decided, func(s span) bool { return s.marker >= leo })
 	for i := range r.members {
 		r.members[i].vote = min(r.members[i].vote, leo)
 	}
@@ -160,6 +164,18 @@ func (r *Replica) Truncated(leo kafka.Offset) {
 
 // SetFirstUndecided tells the first offset of the oldest open transaction; -1: none is open.
 func (r *Replica) SetFirstUndecided(offset kafka.Offset) { r.undecided = offset }
+
+// span is a transaction that was decided.
+type span struct{ first, marker kafka.Offset }
+
+// TransactionDecided takes in that the marker of the transaction that began at first is in the log, at marker. The LSO stays
+// before it until the marker is below the HW: before, it could be lost, and the transaction be decided otherwise (KIP-98).
+func (r *Replica) TransactionDecided(first, marker kafka.Offset) {
+	r.decided = slices.DeleteFunc(r.decided, func(s span) bool { return s.marker < r.hw })
+	if r.cfg.Rules.LSOWaitsForMarkers {
+		r.decided = append(r.decided, span{first, marker})
+	}
+}
 
 // vote is what this replica may claim to hold: under a flush policy only what is durable.
 func (r *Replica) vote() kafka.Offset {

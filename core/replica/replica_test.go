@@ -119,6 +119,50 @@ func TestVisibleAfterFlushBites(t *testing.T) {
 	require.False(t, off.Off("no-such-rule"))
 }
 
+// TestReadersBite: with the rule off, a consumer that reads committed transactions reads one whose marker is not durable.
+func TestReadersBite(t *testing.T) {
+	lso := func(rules Rules) kafka.Offset {
+		r := New(Config{Node: 1, FlushMessages: 1, FlushMs: NoFlushPolicy, Rules: rules})
+		r.BecomeLeader(kafka.Now{}, Leadership{Replicas: alone.Replicas, ISR: alone.ISR, LEO: 3, Flushed: 3}, nil)
+		r.Appended(kafka.Now{}, 3, 4, nil)
+		r.TransactionDecided(1, 3)
+		return r.LSO()
+	}
+	require.EqualValues(t, 1, lso(AllRules()))
+	off := AllRules()
+	require.True(t, off.Off("lso-waits-for-markers"))
+	require.EqualValues(t, 3, lso(off))
+}
+
+// The time of a follower runs from when it last had everything: from the election at first, whatever it lacks then; and from
+// a fetch when it had all that there was at that moment, as the next one shows.
+func TestLagTime(t *testing.T) {
+	at := func(ms int64) kafka.Now { return kafka.Now{MonoNs: ms * nsPerMs} }
+	r := New(Config{Node: 1, FlushMessages: NoFlushPolicy, FlushMs: NoFlushPolicy, LagMs: 30, Rules: AllRules()})
+	two := []kafka.NodeID{1, 2}
+	timer := func(out []Effect) (ms int64) {
+		for _, e := range out {
+			if e.Kind == SetTimer {
+				ms = e.At / nsPerMs
+			}
+		}
+		return ms
+	}
+	fetch := func(ms int64, from kafka.Offset) int64 {
+		_, out := r.Fetched(at(ms), Fetch{Replica: 2, BrokerEpoch: -1, Epoch: 1, Offset: from, LastEpoch: -1}, EpochEnd{}, nil)
+		return timer(out)
+	}
+	require.EqualValues(t, 130, timer(r.BecomeLeader(at(100), Leadership{Epoch: 1, Replicas: two, ISR: two, LEO: 10}, nil)))
+	require.Zero(t, fetch(110, 4), "the time of the election goes on")
+	r.Appended(at(115), 10, 12, nil)
+	require.EqualValues(t, 140, fetch(120, 10), "at 110 there were ten")
+	require.Zero(t, fetch(125, 11))
+	r.Expired(LagTimer(2), nil)
+	require.Contains(t, r.String(), "2:11!")
+	fetch(150, 12)
+	require.NotContains(t, r.String(), "!")
+}
+
 func TestCallsOutOfOrderPanic(t *testing.T) {
 	r := New(Config{Node: 1, FlushMessages: NoFlushPolicy, FlushMs: NoFlushPolicy, Rules: AllRules()})
 	l := alone

@@ -4,28 +4,35 @@ import "trialog/core/config"
 
 // Rules are the safety mechanisms of this room; true is the safe behaviour. RuleDocs says what each prevents.
 type Rules struct {
-	VisibleAfterFlush      bool // replica.visible-after-flush
-	TruncateByEpoch        bool // replica.truncate-by-epoch
-	CompareEpochs          bool // replica.compare-epochs
-	TruncateOnEpochChange  bool // replica.truncate-on-epoch-change
-	DivergenceBeforeHW     bool // replica.divergence-before-hw
-	DropStaleAnswers       bool // replica.drop-stale-answers
-	FetchEpochChecked      bool // replica.fetch-epoch-checked
-	DivergenceIsNoProgress bool // replica.divergence-is-no-progress
-	RangeBeforeDivergence  bool // replica.range-before-divergence
-	JoinAtEpochStart       bool // replica.join-at-epoch-start
-	JoinEligible           bool // replica.join-eligible
-	MaximalISR             bool // replica.maximal-isr
-	HWCountsISR            bool // replica.hw-counts-isr
-	HWNeedsMinISR          bool // replica.hw-needs-min-isr
-	HWFollowsISR           bool // replica.hw-follows-isr
-	ISRByController        bool // replica.isr-by-controller
-	RepeatedProposalStands bool // replica.repeated-proposal-stands
-	ProposalKeepsLives     bool // replica.proposal-keeps-lives
-	AnswerMatches          bool // replica.answer-matches
-	AckNeedsMinISR         bool // replica.ack-needs-min-isr
-	IdleIsInSync           bool // replica.idle-is-in-sync
-	EndAfterEpochStart     bool // replica.end-after-epoch-start
+	VisibleAfterFlush         bool // replica.visible-after-flush
+	TruncateByEpoch           bool // replica.truncate-by-epoch
+	CompareEpochs             bool // replica.compare-epochs
+	TruncateOnEpochChange     bool // replica.truncate-on-epoch-change
+	DivergenceBeforeHW        bool // replica.divergence-before-hw
+	DropStaleAnswers          bool // replica.drop-stale-answers
+	FetchEpochChecked         bool // replica.fetch-epoch-checked
+	DivergenceIsNoProgress    bool // replica.divergence-is-no-progress
+	RangeBeforeDivergence     bool // replica.range-before-divergence
+	JoinAtEpochStart          bool // replica.join-at-epoch-start
+	JoinEligible              bool // replica.join-eligible
+	MaximalISR                bool // replica.maximal-isr
+	HWCountsISR               bool // replica.hw-counts-isr
+	HWNeedsMinISR             bool // replica.hw-needs-min-isr
+	HWFollowsISR              bool // replica.hw-follows-isr
+	ISRByController           bool // replica.isr-by-controller
+	RepeatedProposalStands    bool // replica.repeated-proposal-stands
+	ProposalKeepsLives        bool // replica.proposal-keeps-lives
+	AnswerMatches             bool // replica.answer-matches
+	AckNeedsMinISR            bool // replica.ack-needs-min-isr
+	IdleIsInSync              bool // replica.idle-is-in-sync
+	EndAfterEpochStart        bool // replica.end-after-epoch-start
+	FetchLifeChecked          bool // replica.fetch-life-checked
+	HWWaitsForNear            bool // replica.hw-waits-for-near
+	AcksEndWithLeadership     bool // replica.acks-end-with-leadership
+	AppendKnownEpochs         bool // replica.append-known-epochs
+	LateMetadataKeepsProposal bool // replica.late-metadata-keeps-proposal
+	DeleteBelowHW             bool // replica.delete-below-hw
+	LSOWaitsForMarkers        bool // replica.lso-waits-for-markers
 }
 
 // AllRules has every mechanism on.
@@ -93,6 +100,20 @@ func (r *Rules) field(name string) *bool {
 		return &r.IdleIsInSync
 	case "end-after-epoch-start":
 		return &r.EndAfterEpochStart
+	case "fetch-life-checked":
+		return &r.FetchLifeChecked
+	case "hw-waits-for-near":
+		return &r.HWWaitsForNear
+	case "acks-end-with-leadership":
+		return &r.AcksEndWithLeadership
+	case "append-known-epochs":
+		return &r.AppendKnownEpochs
+	case "late-metadata-keeps-proposal":
+		return &r.LateMetadataKeepsProposal
+	case "delete-below-hw":
+		return &r.DeleteBelowHW
+	case "lso-waits-for-markers":
+		return &r.LSOWaitsForMarkers
 	}
 	return nil
 }
@@ -165,4 +186,25 @@ var RuleDocs = []config.RuleDoc{
 	{Room: "replica", Name: "end-after-epoch-start",
 		Doc:    "the end offset is told to consumers only when the HW has reached the start of the epoch",
 		Source: "KIP-207"},
+	{Room: "replica", Name: "fetch-life-checked",
+		Doc:    "a fetch of an earlier life of a broker counts for nothing",
+		Source: "KIP-903, KAFKA-15221, R16"},
+	{Room: "replica", Name: "hw-waits-for-near",
+		Doc:    "the HW waits for a follower that is as near to the end as the ISR is, or it would run away from it for ever",
+		Source: "Kafka Partition, a follower out of sync under steady load"},
+	{Room: "replica", Name: "acks-end-with-leadership",
+		Doc:    "a produce that waits when its leader is deposed fails, whatever the HW of the follower will be",
+		Source: "Kafka DelayedProduce, R29"},
+	{Room: "replica", Name: "append-known-epochs",
+		Doc:    "a follower appends no batch of a later epoch than the one in which it asked",
+		Source: "KAFKA-18723, R24"},
+	{Room: "replica", Name: "late-metadata-keeps-proposal",
+		Doc:    "metadata that a leader knows from an answer already does not take back what it has proposed since",
+		Source: "KIP-497, R22"},
+	{Room: "replica", Name: "delete-below-hw",
+		Doc:    "DeleteRecords deletes nothing above the HW",
+		Source: "KIP-107, R31"},
+	{Room: "replica", Name: "lso-waits-for-markers",
+		Doc:    "the LSO stays before a transaction until its marker is committed",
+		Source: "KIP-98"},
 }

@@ -47,7 +47,7 @@ func newSchedule(rules Rules, minISR int) *schedule {
 		b := &broker{node: n, life: 1}
 		b.m = New(s.config(n))
 		s.brokers = append(s.brokers, b)
-		s.isr = append(s.isr, n)
+		s.isr, s.replicas = append(s.isr, n), append(s.replicas, n)
 	}
 	return s
 }
@@ -272,9 +272,8 @@ var kills = map[string]uint64{
 	"truncate-on-epoch-change":  29,
 	"divergence-before-hw":      1310,
 	"drop-stale-answers":        46,
-	"fetch-epoch-checked":       11733,
 	"divergence-is-no-progress": 29,
-	"maximal-isr":               422,
+	"maximal-isr":               4577,
 	"hw-counts-isr":             10,
 	"isr-by-controller":         22,
 }

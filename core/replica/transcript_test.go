@@ -78,6 +78,11 @@ func (p *player) run(t *testing.T, words []string) string {
 		out = p.r.LogStartMoved(arg("to", 0), nil)
 	case "truncated":
 		p.r.Truncated(arg("to", 0))
+	case "decided":
+		p.r.TransactionDecided(arg("first", 0), arg("marker", 0))
+	case "found":
+		tell, code := p.r.CheckFound(kafka.ReadUncommitted, arg("at", 0))
+		return fmt.Sprintf("%t %s\n", tell, code)
 	case "undecided":
 		p.r.SetFirstUndecided(arg("at", -1))
 	case "pass":

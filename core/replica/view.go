@@ -30,6 +30,11 @@ func (r *Replica) HW() kafka.Offset { return r.hw }
 func (r *Replica) LSO() kafka.Offset { return r.stable(r.hw) }
 
 func (r *Replica) stable(end kafka.Offset) kafka.Offset {
+	for _, s := range r.decided {
+		if s.marker >= r.hw {
+			end = min(end, s.first)
+		}
+	}
 	if r.undecided == kafka.NoOffset {
 		return end
 	}
@@ -101,20 +106,10 @@ func (r *Replica) CheckEpoch(epoch kafka.LeaderEpoch) kafka.ErrorCode {
 	return kafka.ErrNone
 }
 
-// CheckRead is CheckEpoch for a consumer that may read from followers (Fetch v11+, KIP-392): a follower that has a leader
-// serves, up to its own HW.
-func (r *Replica) CheckRead(epoch kafka.LeaderEpoch) kafka.ErrorCode {
-	code := r.CheckEpoch(epoch)
-	if code == kafka.ErrNotLeaderOrFollower && r.role == Follower && r.leader != kafka.NoNode {
-		return kafka.ErrNone
-	}
-	return code
-}
-
 // Clone is an independent copy.
 func (r *Replica) Clone() *Replica {
 	c := *r
-	c.members = slices.Clone(r.members)
+	c.members, c.decided = slices.Clone(r.members), slices.Clone(r.decided)
 	return &c
 }
 
@@ -125,6 +120,11 @@ func (r *Replica) AppendTo(b []byte) []byte {
 	for _, v := range [...]int64{int64(r.leader), int64(r.epoch), r.logStart, r.leo, r.flushed, r.asked, r.hw, r.undecided} {
 		b = binary.AppendVarint(b, v)
 	}
+	for _, s := range r.decided {
+		if s.marker >= r.hw {
+			b = binary.AppendVarint(binary.AppendVarint(b, s.first), s.marker)
+		}
+	}
 	if r.role != Leader {
 		return b // the rest is a leader's, and set anew when it becomes one
 	}
@@ -134,8 +134,8 @@ func (r *Replica) AppendTo(b []byte) []byte {
 	b = binary.AppendUvarint(b, uint64(len(r.members)))
 	for i := range r.members {
 		m := &r.members[i]
-		b = append(b, bits(m.inISR, m.proposed, m.barred, m.behind, m.timer))
-		for _, v := range [...]int64{int64(m.node), m.vote, m.fetchedIn, m.alive} {
+		b = append(b, bits(m.inISR, m.proposed, m.barred, m.fenced, m.behind && r.cfg.LagMs > 0, m.timer))
+		for _, v := range [...]int64{int64(m.node), m.vote, m.start, m.fetchedIn, m.alive} {
 			b = binary.AppendVarint(b, v)
 		}
 		if r.cfg.LagMs > 0 {
@@ -194,7 +194,8 @@ func (r *Replica) String() string {
 	return string(b)
 }
 
-// appendMembers lists some members: node, vote, and ! if it is behind for too long.
+// appendMembers lists some members: node, vote, and ! if it is in sync and behind for too long, ~ if it is near and not in
+// sync.
 func (r *Replica) appendMembers(b []byte, head string, which func(*member) bool) []byte {
 	for i := range r.members {
 		m := &r.members[i]
@@ -202,8 +203,11 @@ func (r *Replica) appendMembers(b []byte, head string, which func(*member) bool)
 			continue
 		}
 		b = fmt.Appendf(b, "%s%d:%d", head, m.node, m.vote)
-		if m.behind {
+		switch {
+		case m.inISR && m.behind:
 			b = append(b, '!')
+		case !m.inISR && !m.behind:
+			b = append(b, '~')
 		}
 		head = ","
 	}

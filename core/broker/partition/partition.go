@@ -207,6 +207,8 @@ func (p *Partition) do(now kafka.Now, e replica.Effect) {
 		p.emit(event.Event{Kind: event.HW, Epoch: p.epoch.Load(), Offset: e.Offset})
 		p.log.SetHighWatermark(e.Offset)
 	case replica.AckLocal: // published after the effects
+	case replica.AdvanceLow: // with one replica DeleteRecords is complete when the log start has moved
+	case replica.EndLeadership: // Resign wakes who waits
 	case replica.SetTimer:
 		p.setTimer(now, e)
 	case replica.StopTimer:
