@@ -17,6 +17,7 @@ type control struct {
 	c     *controller.Controller
 	views []view // the metadata after each decision that changed it
 	seen  map[kafka.NodeID]int
+	held  *Effect // a copy of a proposal that is still on its way
 }
 
 type view struct {
@@ -164,6 +165,7 @@ func (k *control) hear(t require.TestingT, c *cluster, b *broker) string {
 }
 
 // decides is: controller decides b1 [unheard] (on the newest proposal of b1) | controller late b1 (the answer arrives) |
+// controller holds b1 (the proposal is on its way, and b1 has waited for too long) | controller gets b1 (what was held) |
 // controller prefers (elects the preferred leader)
 func (k *control) decides(t *testing.T, c *cluster, words []string) string {
 	if words[0] == "prefers" {
@@ -172,8 +174,16 @@ func (k *control) decides(t *testing.T, c *cluster, words []string) string {
 	}
 	b := c.brokers[number(t, words[1])-1]
 	switch words[0] {
+	case "holds":
+		if k.held = b.alter; k.held == nil {
+			return "  nothing is proposed\n"
+		}
+		a := Altered{Code: kafka.ErrRequestTimedOut, Asked: k.held.PartitionEpoch}
+		return c.do(t, b, b.m.ProposalAnswered(c.now, a, nil), nil) + c.show(b)
+	case "gets":
+		return k.alter(c, b, k.held)
 	case "decides":
-		text := k.alter(c, b)
+		text := k.alter(c, b, b.alter)
 		if b.committed == nil || slices.Contains(words, "unheard") {
 			return text
 		}
@@ -188,22 +198,22 @@ func (k *control) decides(t *testing.T, c *cluster, words []string) string {
 	return ""
 }
 
-// alter decides on the newest proposal of a broker, and keeps the answer.
-func (k *control) alter(c *cluster, b *broker) string {
+// alter decides on a proposal of a broker, and keeps the answer.
+func (k *control) alter(c *cluster, b *broker, e *Effect) string {
 	b.committed = nil
-	if b.alter == nil {
+	if e == nil {
 		return "  nothing is proposed\n"
 	}
-	req := controller.AlterISR{Topic: topic, LeaderEpoch: b.alter.Epoch, PartitionEpoch: b.alter.PartitionEpoch}
-	for _, m := range b.alter.ISR {
+	req := controller.AlterISR{Topic: topic, LeaderEpoch: e.Epoch, PartitionEpoch: e.PartitionEpoch}
+	for _, m := range e.ISR {
 		req.ISR = append(req.ISR, controller.InSync{Node: m.Node, BrokerEpoch: m.BrokerEpoch})
 	}
 	r, text := k.do(c, &controller.AlterPartition{Broker: b.node, BrokerEpoch: b.life, Partitions: []controller.AlterISR{req}})
 	answer := r.(*controller.AlterPartitionResponse)
-	b.committed = &Altered{Asked: b.alter.PartitionEpoch, Code: answer.Code}
+	b.committed = &Altered{Asked: e.PartitionEpoch, Code: answer.Code}
 	if answer.Code == kafka.ErrNone {
 		p := answer.Partitions[0]
-		b.committed = &Altered{Asked: b.alter.PartitionEpoch, Code: p.Code, Epoch: p.LeaderEpoch, PartitionEpoch: p.PartitionEpoch, ISR: p.ISR}
+		b.committed = &Altered{Asked: e.PartitionEpoch, Code: p.Code, Epoch: p.LeaderEpoch, PartitionEpoch: p.PartitionEpoch, ISR: p.ISR}
 	}
 	return fmt.Sprintf("  controller answers b%d: %s\n", b.node, b.committed.Code) + text
 }

@@ -44,8 +44,8 @@
 //
 // b2 follows b1 in epoch 2; its log begins at offset 0 with record m0, which was written in epoch 0; the HW is at the |, so
 // that m1, written in epoch 2, does not count as committed on b2 yet. Of a leader the line says who is in its ISR, and what
-// the others are known to hold: ! is behind for too long, ~ is not in sync and near to it. What a broker says of its last epoch, what it hears
-// back, and what it cuts is told line by line, then once more with a rule off.
+// the others are known to hold: ! is behind for too long, ~ is not in sync and near to it. What a broker says of its last
+// epoch, what it hears back, and what it cuts is told line by line, then once more with a rule off.
 //
 // Invariants, checked after every change:
 //

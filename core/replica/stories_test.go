@@ -157,9 +157,10 @@ func tellings(text string) []telling {
 	return all
 }
 
-func (t *telling) broken() bool {
+// broken is how many promises it says are broken.
+func (t *telling) broken() int {
 	all := strings.Join(t.answers, "")
-	return strings.Contains(all, "LOST") || strings.Contains(all, "DIFFERENT")
+	return strings.Count(all, "LOST") + strings.Count(all, "DIFFERENT")
 }
 
 // play tells it again with these rules off.
@@ -218,31 +219,38 @@ func TestStoriesBite(t *testing.T) {
 	}
 }
 
-// A counterexample ends in a record that is lost, or in logs that differ; with all rules in force, and with all but one of
-// those that it takes, it does not.
-func TestCounterexamples(t *testing.T) {
+// A story that asks for the promises ends, with the rules off that it is about, in a record that is lost or in logs that
+// differ. With all rules in force it does not, and with all but one of those that it takes neither.
+func TestPromises(t *testing.T) {
 	names, texts := stories(t)
-	n := 0
+	counterexamples := 0
 	for _, name := range names {
-		if !strings.HasPrefix(name, "counterexample-") {
+		all := texts[name]
+		if !slices.Contains(all[0].commands, "promises") {
+			require.NotContains(t, name, "counterexample")
 			continue
 		}
-		n++
-		all := texts[name]
+		if strings.HasPrefix(name, "counterexample-") {
+			counterexamples++
+		}
 		require.Empty(t, all[0].off, name)
 		require.Greater(t, len(all), 1, name)
-		for _, told := range all {
-			require.Equal(t, told.off != nil, told.broken(), "%s with %v off", name, told.off)
-			require.Contains(t, told.commands, "promises", name)
+		lost := 0
+		if name == "r02" {
+			lost = 1 // by two disks
+		}
+		require.Equal(t, lost, all[0].broken(), name)
+		for _, told := range all[1:] {
+			require.Greater(t, told.broken(), lost, "%s with %v off", name, told.off)
 			for i := range told.off {
 				if len(told.off) > 1 {
 					again := told.play(t, slices.Delete(slices.Clone(told.off), i, i+1))
-					require.False(t, again.broken(), "%s does not take %s", name, told.off[i])
+					require.Equal(t, lost, again.broken(), "%s does not take %s", name, told.off[i])
 				}
 			}
 		}
 	}
-	require.Equal(t, 12, n)
+	require.Equal(t, 12, counterexamples)
 }
 
 // A rule is of one room alone, so that a story may name it without the room.
