@@ -27,9 +27,28 @@ type cluster struct {
 	fenced   []kafka.NodeID
 	now      kafka.Now
 
+	shell faults
 	ctl   *control // the controller that ships, where the story does not speak for it
 	acked map[kafka.Offset][]stored
 	read  map[kafka.Offset][]stored // by consumers
+}
+
+// faults are what a shell may do wrong with the epochs of its log. A story switches them on like a rule that is off.
+type faults struct {
+	startUnnoted bool // a leader's epoch begins with its first append (KAFKA-7415)
+	nothingCut   bool // a truncation that cuts no byte leaves the epochs alone (KAFKA-10706)
+}
+
+func (f *faults) off(name string) bool {
+	switch name {
+	case "shell.epoch-noted-at-election":
+		f.startUnnoted = true
+	case "shell.epochs-cut-with-log":
+		f.nothingCut = true
+	default:
+		return false
+	}
+	return true
 }
 
 // decision is what the controller says about an epoch.
@@ -85,7 +104,7 @@ func newCluster(t *testing.T, words []string) *cluster {
 			require.NoError(t, err)
 		case "off":
 			for _, rule := range strings.Split(value, ",") {
-				require.True(t, c.rules.Off(rule) || rules.Off(rule), rule)
+				require.True(t, c.shell.off(rule) || c.rules.Off(rule) || rules.Off(rule), rule)
 			}
 		case "controller", "elr":
 		case "racks":
@@ -266,7 +285,9 @@ func (c *cluster) hears(t require.TestingT, b *broker, epoch string) string {
 		f := Following{Epoch: e, PartitionEpoch: d.partEp, Leader: d.leader, LogStart: b.start, LEO: leo, Flushed: leo, HW: b.hw}
 		return c.do(t, b, b.m.BecomeFollower(c.now, f, nil), nil)
 	}
-	b.epochs.Assign(e, leo)
+	if !c.shell.startUnnoted {
+		b.epochs.Assign(e, leo)
+	}
 	l := Leadership{
 		Epoch: e, PartitionEpoch: d.partEp, ISR: d.isr, Brokers: c.lives(), LogStart: b.start, LEO: leo, Flushed: leo, HW: b.hw,
 	}
@@ -280,6 +301,7 @@ func (c *cluster) appends(b *broker, names []string) string {
 	}
 	base := b.leo()
 	for _, n := range names {
+		b.epochs.Assign(b.m.Epoch(), b.leo())
 		b.log = append(b.log, stored{n, b.m.Epoch()})
 	}
 	return c.do(nil, b, b.m.Appended(c.now, base, b.leo(), nil), nil)
@@ -349,8 +371,10 @@ func (c *cluster) do(t require.TestingT, b *broker, effects []Effect, a *arrived
 		case ProposeISR:
 			b.alter = &e
 		case Truncate:
+			if e.Offset < b.leo() || !c.shell.nothingCut {
+				b.epochs.TruncateFromEnd(e.Offset)
+			}
 			b.log = b.log[:e.Offset-b.start]
-			b.epochs.TruncateFromEnd(e.Offset)
 			b.m.Truncated(e.Offset)
 		case Restart:
 			b.log, b.start = nil, e.Offset
