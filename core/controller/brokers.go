@@ -15,8 +15,9 @@ type RegisterBroker struct {
 	Incarnation kafka.TopicID // UUID of the process, drawn by the shell
 	Endpoints   []meta.Endpoint
 	Rack        string
-	Features    []meta.Feature
+	Features    []meta.Feature // what it can work with; nil: as its controller, which is of the same program
 	LogDirs     []kafka.TopicID
+	ClusterID   string // of its directories
 	// PreviousEpoch is the broker epoch that the process before it wrote down when it was shut down cleanly, -1 if it
 	// was not: that life's epoch or else the registration is one after an unclean shutdown (KIP-966).
 	PreviousEpoch int64
@@ -107,16 +108,8 @@ func (c *Controller) timer(now kafka.Now, b *meta.BrokerImage) Timer {
 	return Timer{Broker: b.ID, BrokerEpoch: b.Epoch, At: now.MonoNs + c.cfg.SessionTimeoutMs*nsPerMs}
 }
 
-// checkBroker refuses a process that is not the registered one.
-func (c *Controller) checkBroker(id kafka.NodeID, epoch int64) kafka.ErrorCode {
-	if c.speculative.Broker(id) == nil {
-		return kafka.ErrBrokerIDNotRegistered
-	}
-	return c.checkLife(id, epoch)
-}
-
-// checkLife is the same for messages between broker and controller, where a broker that is not registered is one of an
-// earlier life too.
+// checkLife refuses what comes from a process that is not the registered one; a broker that is not registered at all is
+// one of an earlier life too.
 func (c *Controller) checkLife(id kafka.NodeID, epoch int64) kafka.ErrorCode {
 	if b := c.speculative.Broker(id); b == nil || b.Epoch != epoch {
 		return kafka.ErrStaleBrokerEpoch
@@ -124,19 +117,18 @@ func (c *Controller) checkLife(id kafka.NodeID, epoch int64) kafka.ErrorCode {
 	return kafka.ErrNone
 }
 
-// registerBroker gives a new process a new broker epoch. The same process asking again gets the same answer. Kafka refuses
-// a new process while the session of the one before it lasts; here the new one takes over at once, since what it may have
-// lost is taken into account at once too.
+// registerBroker gives a new process a new broker epoch. The same process asking again gets the same answer, and changes
+// its registration if it says something else than before.
 func (c *Controller) registerBroker(req *RegisterBroker) (*RegisterBrokerResponse, []meta.Record) {
-	if req.Broker < 0 || req.Incarnation.IsZero() {
-		return &RegisterBrokerResponse{Code: kafka.ErrInvalidRequest, BrokerEpoch: kafka.NoBrokerEpoch}, nil
-	}
-	was := c.speculative.Broker(req.Broker)
-	if was != nil && was.Incarnation == req.Incarnation {
-		return &RegisterBrokerResponse{BrokerEpoch: was.Epoch}, nil
+	if code := c.checkRegistration(req); code != kafka.ErrNone {
+		return &RegisterBrokerResponse{Code: code, BrokerEpoch: kafka.NoBrokerEpoch}, nil
 	}
 	r := &meta.RegisterBroker{Broker: req.Broker, Incarnation: req.Incarnation, Endpoints: req.Endpoints, Rack: req.Rack,
 		Features: req.Features, LogDirs: req.LogDirs}
+	was := c.speculative.Broker(req.Broker)
+	if was != nil && was.Incarnation == req.Incarnation {
+		return &RegisterBrokerResponse{BrokerEpoch: was.Epoch}, c.amend(was, r)
+	}
 	for _, b := range c.speculative.Brokers() {
 		r.BrokerEpoch = max(r.BrokerEpoch, b.Epoch+1)
 	}
@@ -154,6 +146,57 @@ func (c *Controller) registerBroker(req *RegisterBroker) (*RegisterBrokerRespons
 	}
 	c.session(c.speculative.Broker(req.Broker))
 	return &RegisterBrokerResponse{BrokerEpoch: r.BrokerEpoch}, records
+}
+
+// checkRegistration is what is refused, in the order in which Kafka checks.
+func (c *Controller) checkRegistration(req *RegisterBroker) kafka.ErrorCode {
+	was := c.speculative.Broker(req.Broker)
+	switch {
+	case req.Broker < 0 || req.Incarnation.IsZero():
+		return kafka.ErrInvalidRequest
+	case c.cfg.ClusterID != "" && req.ClusterID != c.cfg.ClusterID:
+		return kafka.ErrInconsistentClusterID
+	case c.cfg.SessionsLast && was != nil && !was.Fenced && was.Incarnation != req.Incarnation:
+		return kafka.ErrDuplicateBrokerRegistration
+	case c.cfg.Rules.RegisterChecksDirectories && !c.ownDirs(req):
+		return kafka.ErrInvalidRegistration
+	case c.cfg.Rules.RegisterChecksFeatures && req.Features != nil && !c.supportsLevels(req.Features):
+		return kafka.ErrUnsupportedVersion
+	}
+	return kafka.ErrNone
+}
+
+// ownDirs: the directories are real ones, each is there once, and none is another broker's (a disk that was copied).
+func (c *Controller) ownDirs(req *RegisterBroker) bool {
+	const dirsSince = 17 // metadata.version 3.7-IV2: before, brokers do not name directories
+	if len(req.LogDirs) == 0 {
+		return c.speculative.FeatureLevel(metadataVersion) < dirsSince
+	}
+	for i, d := range req.LogDirs {
+		if meta.DirReserved(d) || slices.Contains(req.LogDirs[:i], d) {
+			return false
+		}
+		for _, b := range c.speculative.Brokers() {
+			if b.ID != req.Broker && slices.Contains(b.LogDirs, d) {
+				return false
+			}
+		}
+	}
+	return true
+}
+
+// amend changes the registration of a process. It has to be applied again before the broker is unfenced.
+func (c *Controller) amend(was *meta.BrokerImage, r *meta.RegisterBroker) []meta.Record {
+	r.BrokerEpoch, r.Fenced, r.InControlledShutdown = was.Epoch, was.Fenced, was.InControlledShutdown
+	if slices.Equal(r.Endpoints, was.Endpoints) && r.Rack == was.Rack && slices.Equal(r.Features, was.Features) &&
+		slices.Equal(r.LogDirs, was.LogDirs) {
+		return nil
+	}
+	records := c.decide(r)
+	if c.cfg.SessionTimeoutMs > 0 {
+		c.session(was).registered = -1
+	}
+	return records
 }
 
 // registerAlone registers without sessions: the broker is its own controller, and at once there for its clients. Every
@@ -218,21 +261,51 @@ func (c *Controller) fence(b *meta.BrokerImage) []meta.Record {
 }
 
 // dirsFailed takes a broker out of the ISR of the partitions that it has in directories that failed. One that has no
-// directory left keeps the last: it stops by itself.
+// directory left keeps their names: it stops by itself.
 func (c *Controller) dirsFailed(b *meta.BrokerImage, failed []kafka.TopicID) []meta.Record {
-	left := slices.DeleteFunc(slices.Clone(b.LogDirs), func(d kafka.TopicID) bool { return slices.Contains(failed, d) })
-	if len(left) == 0 || len(left) == len(b.LogDirs) {
+	isIn := func(d kafka.TopicID) bool { return slices.Contains(failed, d) }
+	left := slices.DeleteFunc(slices.Clone(b.LogDirs), isIn)
+	if len(left) == len(b.LogDirs) {
 		return nil
 	}
-	records := c.decide(&meta.BrokerChange{Broker: b.ID, BrokerEpoch: b.Epoch, LogDirs: left})
+	var records []meta.Record
+	if len(left) > 0 {
+		records = c.decide(&meta.BrokerChange{Broker: b.ID, BrokerEpoch: b.Epoch, LogDirs: left})
+	}
 	return append(records, c.eachPartition(func(t *meta.TopicImage, id kafka.PartitionID, p *meta.PartitionImage) *change {
-		if !slices.Contains(failed, p.Directory(b.ID)) || !slices.Contains(p.ISR, b.ID) {
+		if dir := p.Directory(b.ID); !isIn(dir) || !slices.Contains(b.LogDirs, dir) || !slices.Contains(p.ISR, b.ID) {
 			return nil
 		}
 		g := c.change(t, id)
-		g.isr = without(p.ISR, b.ID)
+		g.isr, g.gone = without(p.ISR, b.ID), b.ID
 		return g
 	})...)
+}
+
+// defaultDir is where a broker will have a new replica, as far as is known: in its only directory.
+func (c *Controller) defaultDir(node kafka.NodeID) kafka.TopicID {
+	b := c.speculative.Broker(node)
+	switch {
+	case b == nil || len(b.LogDirs) > 1:
+		return meta.DirUnassigned
+	case len(b.LogDirs) == 1:
+		return b.LogDirs[0]
+	}
+	return meta.DirMigrating
+}
+
+// defaultDirs is those of a new partition; nil where no broker names directories.
+func (c *Controller) defaultDirs(replicas []kafka.NodeID) []kafka.TopicID {
+	named := false
+	dirs := make([]kafka.TopicID, len(replicas))
+	for i, n := range replicas {
+		dirs[i] = c.defaultDir(n)
+		named = named || dirs[i] != meta.DirMigrating
+	}
+	if !named {
+		return nil
+	}
+	return dirs
 }
 
 // AssignDirs says in which directory a broker keeps replicas (KIP-858).

@@ -29,6 +29,7 @@ type change struct {
 	recovering                           bool
 	election                             election
 	lost                                 kafka.NodeID // restarted uncleanly: no longer eligible; or kafka.NoNode
+	gone                                 kafka.NodeID // is not there any more, whatever its registration says; or kafka.NoNode
 	moved                                kafka.NodeID // has its replica in dir now; or kafka.NoNode
 	dir                                  kafka.TopicID
 	elrOn                                bool
@@ -39,7 +40,7 @@ type change struct {
 func (c *Controller) change(t *meta.TopicImage, id kafka.PartitionID) *change {
 	p := t.Partitions[id]
 	g := &change{c: c, topic: t, id: id, was: p, isr: p.ISR, replicas: p.Replicas, removing: p.Removing, adding: p.Adding, elr: p.ELR,
-		recovering: p.Recovering, lost: kafka.NoNode, moved: kafka.NoNode, elrOn: c.elrOn(), minISR: c.minISR(t, &p)}
+		recovering: p.Recovering, lost: kafka.NoNode, gone: kafka.NoNode, moved: kafka.NoNode, elrOn: c.elrOn(), minISR: c.minISR(t, &p)}
 	if c.uncleanAllowed(t) {
 		g.election = electUnclean
 	}
@@ -48,7 +49,7 @@ func (c *Controller) change(t *meta.TopicImage, id kafka.PartitionID) *change {
 
 // elrOn: the cluster keeps eligible leader replicas.
 func (c *Controller) elrOn() bool {
-	return c.speculative.FeatureLevel("eligible.leader.replicas.version") >= 1
+	return c.speculative.FeatureLevel(elrVersion) >= 1
 }
 
 // setting is what a topic, or else all brokers, have set; false if neither has.
@@ -64,7 +65,7 @@ func (c *Controller) setting(t *meta.TopicImage, name string) (string, bool) {
 // (Kafka counts those of the topic's first partition.)
 func (c *Controller) minISR(t *meta.TopicImage, p *meta.PartitionImage) int {
 	n := int(c.cfg.MinISR)
-	if v, ok := c.setting(t, "min.insync.replicas"); ok {
+	if v, ok := c.setting(t, minInsyncReplicas); ok {
 		if set, err := strconv.Atoi(v); err == nil {
 			n = set
 		}
@@ -93,11 +94,10 @@ func containsAll(all, some []kafka.NodeID) bool { return len(without(some, all..
 
 // acceptable: the replica is there to lead.
 func (g *change) acceptable(node kafka.NodeID) bool {
-	if !g.c.cfg.Rules.ElectLiveOnly {
-		return true
-	}
-	b := g.c.speculative.Broker(node)
-	return b != nil && b.Active() && b.HasDir(g.directory(node))
+	b, rules := g.c.speculative.Broker(node), &g.c.cfg.Rules
+	live := b != nil && b.Active() && node != g.gone
+	hasDir := b == nil || b.HasDir(g.directory(node))
+	return (live || !rules.ElectLiveOnly) && (hasDir || !rules.ElectOnlineDirectory)
 }
 
 // valid: the replica may lead without losing anything.
@@ -161,23 +161,33 @@ func (g *change) completeReassignment() {
 		return
 	}
 	isr, replicas := without(g.isr, g.removing...), without(g.replicas, g.removing...)
+	if !g.c.cfg.Rules.ReassignmentInSync {
+		isr = replicas
+	}
 	if len(isr) == 0 || len(replicas) == 0 || !containsAll(isr, replicas) {
 		return
 	}
 	g.isr, g.replicas, g.removing, g.adding = isr, replicas, nil, nil
 }
 
+// acksAlone: the ISR acks without those who are not in it, so that nobody else is eligible.
+func (g *change) acksAlone() bool {
+	return len(g.isr) > 0 && !g.elrOn || g.elrOn && len(g.isr) >= min(g.minISR, len(g.replicas))
+}
+
 // keepEligible makes the new ELR: whoever was in ISR or ELR and did not lose anything, while fewer than
-// min.insync.replicas are in sync. The HW does not move meanwhile, so they go on holding all that is below it.
+// min.insync.replicas are in sync. The HW does not move meanwhile, so they go on holding all that is below it. Where ELR
+// was switched off while nobody was in sync, those who are left in it stay until one of them leads.
 func (g *change) keepEligible() {
-	if !g.elrOn || len(g.isr) >= min(g.minISR, len(g.replicas)) || !g.c.cfg.Rules.ELRKept {
-		g.elr = nil
-		return
-	}
 	elr := without(g.elr, append(slices.Clone(g.isr), g.lost)...)
-	for _, n := range g.was.ISR {
-		if n != g.lost && !slices.Contains(g.isr, n) && !slices.Contains(elr, n) {
-			elr = append(elr, n)
+	switch {
+	case g.acksAlone(), !g.c.cfg.Rules.ELRKept:
+		elr = nil
+	case g.elrOn:
+		for _, n := range g.was.ISR {
+			if n != g.lost && !slices.Contains(g.isr, n) && !slices.Contains(elr, n) {
+				elr = append(elr, n)
+			}
 		}
 	}
 	g.elr = slices.DeleteFunc(elr, func(n kafka.NodeID) bool { return !slices.Contains(g.replicas, n) })
@@ -210,10 +220,10 @@ func (g *change) directory(node kafka.NodeID) kafka.TopicID {
 	switch {
 	case node == g.moved:
 		return g.dir
-	case len(g.was.Directories) > 0 && slices.Contains(g.was.Replicas, node):
+	case slices.Contains(g.was.Replicas, node):
 		return g.was.Directory(node)
 	}
-	return meta.DirUnassigned
+	return g.c.defaultDir(node)
 }
 
 func (g *change) directories(r *meta.PartitionChange) {
@@ -234,7 +244,7 @@ func (g *change) build() meta.Record {
 	r := &meta.PartitionChange{Topic: g.topic.ID, Partition: g.id, Leader: meta.NoLeaderChange}
 	g.completeReassignment()
 	g.keepEligible()
-	if g.elect(r) {
+	if g.elect(r) || g.acksAlone() { // the one who is elected may have come from the ELR
 		g.elr = nil
 	}
 	if r.Leader == meta.NoLeaderChange && !containsAll(g.replicas, g.was.Replicas) {

@@ -18,23 +18,24 @@ import (
 // cluster is a controller with brokers b1, b2, ... and a topic t of one partition; a story says who sends what. Decisions
 // are committed at once.
 type cluster struct {
-	t       require.TestingT
-	cfg     Config
-	base    *meta.Image
-	c       *Controller
-	log     [][]meta.Record // of every offset
-	next    *Controller     // a standby
-	heard   int             // how much of the log it has
-	now     kafka.Now
-	lives   byte
-	topic   kafka.TopicID
-	hasDirs bool
+	t      require.TestingT
+	cfg    Config
+	base   *meta.Image
+	c      *Controller
+	log    [][]meta.Record // of every offset
+	next   *Controller     // a standby
+	heard  int             // how much of the log it has
+	now    kafka.Now
+	lives  byte
+	topic  kafka.TopicID
+	dirsOf int // how many log directories a broker has
+	ids    player
 }
 
 // newCluster reads "3 brokers min.insync=2 elr unclean racks=a,b off=rule".
 func newCluster(t require.TestingT, words []string) *cluster {
 	c := &cluster{t: t, base: &meta.Image{}, topic: kafka.TopicID{1}, now: kafka.Now{MonoNs: 1},
-		cfg: Config{Node: 100, NumPartitions: 1, DefaultReplicationFactor: 1, SessionTimeoutMs: 9, Rules: AllRules()}}
+		cfg: Config{Features: []meta.Feature{{Name: elrVersion, Max: 1}, {Name: metadataVersion, Min: 7, Max: 27}}, Node: 100, NumPartitions: 1, DefaultReplicationFactor: 1, SessionTimeoutMs: 9, Rules: AllRules()}}
 	var racks []string
 	for _, w := range words[2:] {
 		name, value, _ := strings.Cut(w, "=")
@@ -42,9 +43,7 @@ func newCluster(t require.TestingT, words []string) *cluster {
 		case "min.insync":
 			c.cfg.MinISR = int32(c.int(value))
 		case "elr":
-			require.NoError(t, c.base.Apply(&meta.FeatureLevel{Name: "eligible.leader.replicas.version", Level: 1}))
-		case "dirs":
-			c.hasDirs = true
+			c.level(elrVersion, 1)
 		case "unclean":
 			c.cfg.UncleanElection = true
 		case "racks":
@@ -52,7 +51,7 @@ func newCluster(t require.TestingT, words []string) *cluster {
 		case "off":
 			require.True(t, c.cfg.Rules.Off(value), value)
 		default:
-			require.Fail(t, w)
+			require.True(t, c.flag(name, value), w)
 		}
 	}
 	c.c = New(c.cfg, c.base)
@@ -88,7 +87,8 @@ func (c *cluster) epoch(node int) int64 {
 
 func (c *cluster) registration(node kafka.NodeID, rack string, clean bool) *RegisterBroker {
 	c.lives++
-	r := &RegisterBroker{LogDirs: c.dirs(node), Broker: node, Incarnation: kafka.TopicID{2, c.lives}, Rack: rack, PreviousEpoch: kafka.NoBrokerEpoch}
+	r := &RegisterBroker{LogDirs: c.dirs(node), Broker: node, Incarnation: kafka.TopicID{2, c.lives}, Rack: rack, PreviousEpoch: kafka.NoBrokerEpoch,
+		ClusterID: c.cfg.ClusterID}
 	if clean {
 		r.PreviousEpoch = c.epoch(int(node))
 	}
@@ -96,11 +96,11 @@ func (c *cluster) registration(node kafka.NodeID, rack string, clean bool) *Regi
 }
 
 // dirs is the log directories of a broker, where the story has some: dN1 and dN2.
-func (c *cluster) dirs(node kafka.NodeID) []kafka.TopicID {
-	if !c.hasDirs {
-		return nil
+func (c *cluster) dirs(node kafka.NodeID) (dirs []kafka.TopicID) {
+	for i := range c.dirsOf {
+		dirs = append(dirs, kafka.TopicID{4, byte(node), byte(i + 1)})
 	}
-	return []kafka.TopicID{{4, byte(node), 1}, {4, byte(node), 2}}
+	return dirs
 }
 
 // do decides and commits a request.
@@ -143,15 +143,15 @@ func (c *cluster) run(words []string) string {
 	switch words[0] {
 	case "elect":
 		d = c.do(&ElectLeaders{Type: map[string]ElectionType{"preferred": Preferred, "unclean": Unclean}[words[1]],
-			Partitions: []kafka.TopicPartition{{Topic: "t"}}})
+			Partitions: []kafka.TopicPartition{of(words)}})
 	case "balance":
-		d = c.do(&BalanceLeaders{})
+		d = c.do(&BalanceLeaders{UncleanOnly: slices.Contains(words, "unclean")})
 	case "reassign", "cancel":
-		r := Reassignment{TopicPartition: kafka.TopicPartition{Topic: "t"}, Cancel: words[0] == "cancel"}
+		r := Reassignment{TopicPartition: of(words), Cancel: words[0] == "cancel"}
 		if !r.Cancel {
 			r.Replicas = c.nodes(words[1])
 		}
-		d = c.do(&Reassign{Partitions: []Reassignment{r}})
+		d = c.do(&Reassign{Partitions: []Reassignment{r}, SameFactor: slices.Contains(words, "same-factor")})
 	case "reassigning":
 		var b strings.Builder
 		for _, m := range c.c.Reassignments(nil) {
@@ -160,10 +160,8 @@ func (c *cluster) run(words []string) string {
 		return b.String()
 	case "place":
 		return c.place(words[1:])
-	case "alter": // alter KEY=VALUE
-		key, value, _ := strings.Cut(words[1], "=")
-		d = c.do(&AlterConfigs{Incremental: true, Resources: []AlterResource{{Resource: Resource{Type: meta.ResourceTopic, Name: "t"},
-			Changes: []ConfigChange{{Name: key, Value: value}}}}})
+	case "alter", "features", "create", "grow":
+		d = c.do(c.fromClient(words))
 	case "delete":
 		d = c.do(&DeleteTopics{Topics: []TopicRef{{Name: "t"}}})
 	case "standby":
@@ -187,7 +185,15 @@ func (c *cluster) told(d Decision) string {
 			}
 		}
 	case *ElectLeadersResponse:
-		fmt.Fprintf(&b, "  %s", r.Partitions[0].Code)
+		fmt.Fprintf(&b, "  %s %s", r.Partitions[0].Code, r.Partitions[0].Message)
+	case *CreateTopicsResponse:
+		fmt.Fprintf(&b, "  %s %s", r.Topics[0].Code, r.Topics[0].Message)
+	case *CreatePartitionsResponse:
+		fmt.Fprintf(&b, "  %s %s", r.Topics[0].Code, r.Topics[0].Message)
+	case *AlterConfigsResponse:
+		fmt.Fprintf(&b, "  %s %s", r.Resources[0].Code, r.Resources[0].Message)
+	case *UpdateFeaturesResponse:
+		fmt.Fprintf(&b, "  %s %s", r.Code, r.Message)
 	case *ReassignResponse:
 		fmt.Fprintf(&b, "  %s %s", r.Partitions[0].Code, r.Partitions[0].Message)
 	default:
@@ -206,6 +212,8 @@ func (c *cluster) told(d Decision) string {
 // named has directories by short names.
 func (c *cluster) named(text string) string {
 	text = strings.ReplaceAll(text, meta.DirUnassigned.String(), "?")
+	text = strings.ReplaceAll(text, meta.DirMigrating.String(), "-")
+	text = strings.ReplaceAll(text, meta.DirLost.String(), "lost")
 	for node := range byte(4) {
 		for dir := range byte(4) {
 			text = strings.ReplaceAll(text, kafka.TopicID{4, node, dir}.String(), fmt.Sprintf("d%d%d", node, dir))
@@ -235,7 +243,7 @@ func (c *cluster) fromBroker(node kafka.NodeID, verb string, args []string) Requ
 	is := func(name string) bool { return slices.Contains(args, name) }
 	switch verb {
 	case "registers":
-		return c.registration(node, "", is("clean"))
+		return c.registers(node, args)
 	case "beats":
 		offset := int64(len(c.log))
 		if is("behind") {
@@ -250,7 +258,11 @@ func (c *cluster) fromBroker(node kafka.NodeID, verb string, args []string) Requ
 	case "expires":
 		return &SessionExpired{Broker: node, BrokerEpoch: arg("life", c.epoch(int(node)))}
 	case "keeps": // b1 keeps t in=2
-		return &AssignDirs{Broker: node, BrokerEpoch: c.epoch(int(node)), Replicas: []ReplicaDir{{Topic: c.topic, Dir: kafka.TopicID{4, byte(node), byte(arg("in", 0))}}}}
+		dir := kafka.TopicID{4, byte(node), byte(arg("in", 0))}
+		if is("nowhere") {
+			dir = meta.DirLost
+		}
+		return &AssignDirs{Broker: node, BrokerEpoch: c.epoch(int(node)), Replicas: []ReplicaDir{{Topic: c.topic, Partition: int32(arg("p", 0)), Dir: dir}}}
 	case "unregisters":
 		return &UnregisterBroker{Broker: node}
 	case "alters":

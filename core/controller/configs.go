@@ -113,6 +113,9 @@ func (c *Controller) alterConfigs(req *AlterConfigs) (*AlterConfigsResponse, []m
 // shrinkEligible takes those out of ELRs who are not eligible under a min.insync.replicas that has become smaller: from now
 // on the ISR acks without them.
 func (c *Controller) shrinkEligible() []meta.Record {
+	if !c.cfg.Rules.EligibleBelowMinISR {
+		return nil
+	}
 	return c.eachPartition(func(t *meta.TopicImage, id kafka.PartitionID, p *meta.PartitionImage) *change {
 		if len(p.ELR) == 0 || len(p.ISR) < c.minISR(t, p) {
 			return nil
@@ -132,6 +135,9 @@ func (c *Controller) planConfigs(r *AlterResource, incremental bool) ([]meta.Rec
 	}
 	want, no := wantedConfigs(have, r, incremental)
 	if no != nil {
+		return nil, no
+	}
+	if no := c.checkMinISR(r, have, want); no != nil {
 		return nil, no
 	}
 	if no := checkWanted(want, r); no != nil {
@@ -218,6 +224,9 @@ func wantedConfigs(have []config.Pair, r *AlterResource, incremental bool) ([]co
 			}
 			value = changedList(old, ch.Value, ch.Op)
 		}
+		if no := tooLong(value); no != nil {
+			return nil, no
+		}
 		switch {
 		case ch.Op == ConfigDelete && found:
 			want = slices.Delete(want, i, i+1)
@@ -229,6 +238,33 @@ func wantedConfigs(have []config.Pair, r *AlterResource, incremental bool) ([]co
 		}
 	}
 	return want, nil
+}
+
+// checkMinISR: with ELR all brokers go by the same min.insync.replicas, that of the topic or else of the cluster, or one
+// would ack what another one's ELR does not hold.
+func (c *Controller) checkMinISR(r *AlterResource, have, want []config.Pair) *refusal {
+	if r.Type != meta.ResourceBroker || !c.elrOn() || !c.cfg.Rules.OneMinISR {
+		return nil
+	}
+	_, had := config.Get(have, minInsyncReplicas)
+	_, has := config.Get(want, minInsyncReplicas)
+	named := had != has || slices.ContainsFunc(r.Changes, func(ch ConfigChange) bool { return ch.Name == minInsyncReplicas })
+	switch {
+	case named && r.Name != "":
+		return refuse(kafka.ErrInvalidConfig, "Broker-level %s cannot be altered while ELR is enabled.", minInsyncReplicas)
+	case named && !has:
+		return refuse(kafka.ErrInvalidConfig, "Cluster-level %s cannot be removed while ELR is enabled.", minInsyncReplicas)
+	}
+	return nil
+}
+
+// tooLong is a value that a record cannot carry.
+func tooLong(value string) *refusal {
+	const valueMax = 1<<15 - 1
+	if len(value) > valueMax {
+		return refuse(kafka.ErrInvalidConfig, "The configuration value cannot be added because it exceeds the maximum value size of %d bytes.", valueMax)
+	}
+	return nil
 }
 
 // changedList is a list after words were added or taken out, in a time that grows with their number: a request may have a

@@ -75,6 +75,8 @@ func (c *Controller) Handle(now kafka.Now, req Request) Decision {
 		d.Response, d.Records = c.assignDirs(req)
 	case *Reassign:
 		d.Response, d.Records = c.reassign(req)
+	case *UpdateFeatures:
+		d.Response, d.Records = c.updateFeatures(req)
 	default:
 		panic(fmt.Sprintf("controller: handle %T", req))
 	}
@@ -260,7 +262,7 @@ func (c *Controller) String() string {
 
 // allocateProducerIDs hands out the next block (KIP-730). Blocks may be lost, never used twice (C3).
 func (c *Controller) allocateProducerIDs(req *AllocateProducerIDs) (*AllocateProducerIDsResponse, []meta.Record) {
-	if code := c.checkBroker(req.Broker, req.BrokerEpoch); code != kafka.ErrNone {
+	if code := c.checkLife(req.Broker, req.BrokerEpoch); code != kafka.ErrNone {
 		return &AllocateProducerIDsResponse{Code: code, First: kafka.NoProducerID}, nil
 	}
 	first := c.speculative.NextProducerID()

@@ -7,7 +7,8 @@ import (
 	"trialog/core/meta"
 )
 
-// AlterPartition is a leader's wish for an ISR (KIP-497). Version 3 of Kafka's request.
+// AlterPartition is a leader's wish for an ISR (KIP-497), as in versions 2 and 3 of Kafka's request, which are those that
+// Kafka 4 knows: by topic id (KIP-841), in version 2 without broker epochs.
 type AlterPartition struct {
 	Broker      kafka.NodeID
 	BrokerEpoch int64
@@ -171,13 +172,18 @@ type ElectLeadersResponse struct {
 // Elected is what became of one partition.
 type Elected struct {
 	kafka.TopicPartition
-	Code kafka.ErrorCode
+	Code    kafka.ErrorCode
+	Message string // "" where the code says it all
 }
 
 // BalanceLeaders is what a controller asks of itself every leader.imbalance.check.interval.seconds: preferred elections
 // where somebody else leads (auto.leader.rebalance.enable), and unclean ones where nobody leads and the topic allows it.
 // At most Max at a time; 0 counts as Kafka's 1000.
-type BalanceLeaders struct{ Max int }
+type BalanceLeaders struct {
+	Max int
+	// UncleanOnly leaves preferred elections out: auto.leader.rebalance.enable is off.
+	UncleanOnly bool
+}
 
 // BalanceLeadersResponse says whether there may be more to do.
 type BalanceLeadersResponse struct {
@@ -199,8 +205,15 @@ func (c *Controller) electLeaders(req *ElectLeaders) (*ElectLeadersResponse, []m
 	for _, tp := range c.orAll(req.Partitions) {
 		code, more := c.electLeader(req.Type, tp)
 		records = append(records, more...)
+		out := Elected{TopicPartition: tp, Code: code}
+		switch {
+		case code == kafka.ErrUnknownTopicOrPartition && c.speculative.Topic(tp.Topic) == nil:
+			out.Message = "No such topic as " + tp.Topic
+		case code == kafka.ErrUnknownTopicOrPartition:
+			out.Message = "No such partition as " + tp.String()
+		}
 		if req.Partitions != nil || code != kafka.ErrElectionNotNeeded {
-			resp.Partitions = append(resp.Partitions, Elected{TopicPartition: tp, Code: code})
+			resp.Partitions = append(resp.Partitions, out)
 		}
 	}
 	return resp, records
@@ -267,6 +280,9 @@ func (c *Controller) balanceLeaders(req *BalanceLeaders) (*BalanceLeadersRespons
 		how := Preferred
 		if p.Leader == kafka.NoNode && c.uncleanAllowed(t) {
 			how = Unclean
+		}
+		if how == Preferred && req.UncleanOnly {
+			continue
 		}
 		_, more := c.electLeader(how, tp)
 		records = append(records, more...)

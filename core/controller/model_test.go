@@ -9,6 +9,7 @@ import (
 	"github.com/stretchr/testify/require"
 	"pgregory.net/rapid"
 
+	"trialog/core/config"
 	"trialog/core/kafka"
 	"trialog/core/meta"
 )
@@ -25,6 +26,7 @@ type model struct {
 	// and did not lose anything since.
 	eligible []kafka.NodeID
 	late     []*AlterPartition // what is still on its way, also when its leader has given up on it
+	alters   bool              // min.insync.replicas changes
 	was      meta.PartitionImage
 	broken   string
 }
@@ -36,6 +38,7 @@ type process struct {
 	life  int64
 	held  int               // how many of the acked records
 	heard kafka.LeaderEpoch // newest epoch that it knows
+	min   int               // min.insync.replicas, as far as it knows
 
 	leads    bool // as far as it knows
 	partEp   int32
@@ -97,6 +100,10 @@ func (m *model) step() {
 	case 9:
 		m.hear(b, node)
 	case 10:
+		if m.alters && m.pick(2) == 0 {
+			m.run([]string{"alter", fmt.Sprintf("min.insync.replicas=%d", 1+m.pick(3))})
+			break
+		}
 		m.do(&BalanceLeaders{})
 	case 11, 12:
 		m.hear(b, node)
@@ -168,6 +175,10 @@ func (m *model) deliver(b *process) {
 	case kafka.ErrNone:
 		if a.LeaderEpoch == b.heard && a.PartitionEpoch >= b.partEp {
 			b.isr, b.partEp, b.proposal = a.ISR, a.PartitionEpoch, nil
+			// The model takes it that the leader knows the settings of then. One that gets the answer before the metadata
+			// would go by an ISR of after a change of min.insync.replicas and by the setting of before it, and so ack alone
+			// while others are taken to be eligible; Kafka's leaders do.
+			b.min = m.minISR()
 		}
 	case kafka.ErrIneligibleReplica:
 		// A refusal raises no epoch, so a copy of the same proposal that came after its refusal could still be committed,
@@ -179,7 +190,7 @@ func (m *model) deliver(b *process) {
 
 // append acks a record if everybody takes it who has to.
 func (m *model) append(b *process, node kafka.NodeID) {
-	if !b.up || !b.leads || len(b.isr) < min(int(m.cfg.MinISR), len(b.replicas)) || b.held < m.acked {
+	if !b.up || !b.leads || len(b.isr) < min(b.min, len(b.replicas)) || b.held < m.acked {
 		return
 	}
 	need := slices.Clone(b.isr)
@@ -197,6 +208,14 @@ func (m *model) append(b *process, node kafka.NodeID) {
 	for _, n := range append(need, node) {
 		m.brokers[n-1].held = m.acked
 	}
+}
+
+// minISR is what the topic has set.
+func (m *model) minISR() int {
+	if v, ok := config.Get(m.c.Image().Topic("t").Configs, minInsyncReplicas); ok {
+		return m.int(v)
+	}
+	return int(m.cfg.MinISR)
 }
 
 func (m *model) crash(b *process) {
@@ -259,7 +278,7 @@ func (m *model) hear(b *process, node kafka.NodeID) {
 	case b.leads && p.PartitionEpoch > b.partEp:
 		b.isr, b.partEp, b.proposal = p.ISR, p.PartitionEpoch, nil
 	}
-	b.heard, b.replicas = p.LeaderEpoch, p.Replicas
+	b.heard, b.replicas, b.min = p.LeaderEpoch, p.Replicas, m.minISR()
 }
 
 // check is C4, C5 and the epochs.
@@ -288,7 +307,7 @@ func (m *model) check() {
 	if p.Recovering && !w.Recovering && len(m.eligible) > 0 {
 		m.fail("%v are eligible, and another one was elected", m.eligible)
 	}
-	if len(p.ISR) >= min(int(m.cfg.MinISR), len(p.Replicas)) {
+	if len(p.ISR) >= min(m.minISR(), len(p.Replicas)) {
 		m.eligible = nil
 	}
 	m.eligible = append(without(m.eligible, p.ISR...), p.ISR...)
@@ -305,6 +324,7 @@ func TestLeadersHoldWhatWasAcked(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		world := rapid.SampledFrom(modelWorlds).Draw(t, "world")
 		m := newModel(t, world, func(n int) int { return rapid.IntRange(0, n-1).Draw(t, "pick") })
+		m.alters = rapid.Bool().Draw(t, "alters")
 		for range rapid.IntRange(1, 120).Draw(t, "steps") {
 			m.step()
 			require.Empty(t, m.broken)
@@ -313,13 +333,16 @@ func TestLeadersHoldWhatWasAcked(t *testing.T) {
 }
 
 // walk is what a seed's schedule breaks.
-func walk(t *testing.T, seed int, rule string) string {
+func walk(t *testing.T, seed int, rule string) string { return walkAltering(t, seed, rule, false) }
+
+func walkAltering(t *testing.T, seed int, rule string, alters bool) string {
 	words := slices.Clone(modelWorlds[seed%len(modelWorlds)])
 	if rule != "" {
 		words = append(words, "off="+rule)
 	}
 	rng := rand.New(rand.NewPCG(uint64(seed), 0))
 	m := newModel(t, words, rng.IntN)
+	m.alters = alters
 	for range 250 {
 		if m.step(); m.broken != "" {
 			return m.broken
@@ -334,6 +357,7 @@ func walk(t *testing.T, seed int, rule string) string {
 func TestModelBites(t *testing.T) {
 	for seed := range 300 {
 		require.Empty(t, walk(t, seed, ""), "seed %d", seed)
+		require.Empty(t, walkAltering(t, seed, "", true), "seed %d, altering", seed)
 	}
 	for _, c := range []struct {
 		rule   string
@@ -351,8 +375,14 @@ func TestModelBites(t *testing.T) {
 		{"last-isr-member-stays", 0, "the isr is empty"},
 		{"preferred-in-isr", 8, "b1 leads with 3 of 6 records"},
 		{"recovery-state-kept", 104, "b3 leads with 0 of 1 records"},
+		{"reassignment-in-sync", 0, "is in the isr and not active"},
+		{"cancel-in-sync", 29, "is in the isr and not active"},
 	} {
 		require.Empty(t, walk(t, c.seed, ""), c.rule)
 		require.Contains(t, walk(t, c.seed, c.rule), c.broken, c.rule)
+	}
+	require.Contains(t, walkAltering(t, 788, "eligible-below-min-isr", true), "b2 leads with 0 of 2 records")
+	for _, seed := range []int{788, 5891} { // 5891: who was elected from an ELR of many, and acked alone under a smaller setting
+		require.Empty(t, walkAltering(t, seed, "", true))
 	}
 }

@@ -88,14 +88,24 @@ func (c *Controller) planPartitions(t *MorePartitions, draw uint64, have int) ([
 // where none is, nothing is made.
 func (c *Controller) newPartitions(records []meta.Record, topic kafka.TopicID, from int, replicas [][]kafka.NodeID) ([]meta.Record, *refusal) {
 	for i, r := range replicas {
-		isr := slices.DeleteFunc(slices.Clone(r), func(n kafka.NodeID) bool { return !c.speculative.Broker(n).Active() })
+		isr := c.inSync(r)
 		if len(isr) == 0 {
-			return nil, refuse(kafka.ErrInvalidReplicaAssignment, "All brokers specified in the manual partition assignment for partition %d "+
-				"are fenced or in controlled shutdown.", from+i)
+			return nil, allFenced(from + i)
 		}
-		records = append(records, &meta.Partition{Topic: topic, Partition: kafka.PartitionID(from + i), Replicas: r, ISR: isr, Leader: isr[0]})
+		records = append(records, &meta.Partition{Topic: topic, Partition: kafka.PartitionID(from + i), Replicas: r, ISR: isr, Leader: isr[0],
+			Directories: c.defaultDirs(r)})
 	}
 	return records, nil
+}
+
+// inSync is those of the replicas of a new partition that are in its ISR.
+func (c *Controller) inSync(replicas []kafka.NodeID) []kafka.NodeID {
+	return slices.DeleteFunc(slices.Clone(replicas), func(n kafka.NodeID) bool { return !c.speculative.Broker(n).Active() })
+}
+
+func allFenced(partition int) *refusal {
+	return refuse(kafka.ErrInvalidReplicaAssignment, "All brokers specified in the manual partition assignment for partition %d "+
+		"are fenced or in controlled shutdown.", partition)
 }
 
 // placeMore is the replicas of each new partition: as many as the topic's first partition has.

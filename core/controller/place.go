@@ -13,12 +13,11 @@ import (
 func (c *Controller) place(draw uint64, partitions, factor int) ([][]kafka.NodeID, *refusal) {
 	p := c.newPlacer(draw)
 	switch {
-	case factor > p.total:
-		return nil, refuse(kafka.ErrInvalidReplicationFactor, "Unable to replicate the partition %d time(s): The target "+
-			"replication factor of %d cannot be reached because only %d broker(s) are registered.", factor, factor, p.total)
 	case p.live == 0:
-		return nil, refuse(kafka.ErrInvalidReplicationFactor, "Unable to replicate the partition %d time(s): All brokers are currently fenced.",
-			factor)
+		return nil, refuse(kafka.ErrInvalidReplicationFactor, "All brokers are currently fenced.")
+	case factor > p.total:
+		return nil, refuse(kafka.ErrInvalidReplicationFactor, "The target replication factor of %d cannot be reached because only "+
+			"%d broker(s) are registered.", factor, p.total)
 	}
 	out := make([][]kafka.NodeID, partitions)
 	for i := range out {

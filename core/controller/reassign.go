@@ -10,7 +10,11 @@ import (
 
 // Reassign moves partitions to other replicas (KIP-455). New replicas are added first; when all of them are in sync the
 // old ones leave.
-type Reassign struct{ Partitions []Reassignment }
+type Reassign struct {
+	Partitions []Reassignment
+	// SameFactor refuses what gives a partition another number of replicas (KIP-860).
+	SameFactor bool
+}
 
 // Reassignment is where one partition goes.
 type Reassignment struct {
@@ -44,7 +48,7 @@ func (c *Controller) reassign(req *Reassign) (*ReassignResponse, []meta.Record) 
 	for i := range req.Partitions {
 		r := &req.Partitions[i]
 		out := Reassigned{TopicPartition: r.TopicPartition}
-		g, no := c.planReassignment(r)
+		g, no := c.planReassignment(r, req.SameFactor)
 		if no != nil {
 			out.Code, out.Message = no.code, no.message
 		} else {
@@ -55,20 +59,28 @@ func (c *Controller) reassign(req *Reassign) (*ReassignResponse, []meta.Record) 
 	return resp, records
 }
 
-func (c *Controller) planReassignment(r *Reassignment) (*change, *refusal) {
+func (c *Controller) planReassignment(r *Reassignment, sameFactor bool) (*change, *refusal) {
 	t, p := c.find(r.TopicPartition)
-	if t == nil {
+	switch {
+	case t == nil && c.speculative.Topic(r.Topic) == nil:
+		return nil, refuse(kafka.ErrUnknownTopicOrPartition, "Unable to find a topic named %s.", r.Topic)
+	case t == nil:
 		return nil, refuse(kafka.ErrUnknownTopicOrPartition, "Unable to find partition %s:%d.", r.Topic, r.Partition)
 	}
 	g := c.change(t, r.Partition)
 	if r.Cancel {
 		return g, g.goBack()
 	}
-	if no := c.checkReplicas(r.Replicas, len(r.Replicas)); no != nil {
+	if now := len(without(p.Replicas, p.Removing...)); sameFactor && now != len(r.Replicas) {
+		return nil, refuse(kafka.ErrInvalidReplicationFactor, "The replication factor is changed from %d to %d", now, len(r.Replicas))
+	}
+	if no := c.checkReplicas(r.Replicas, 0); no != nil {
 		return nil, no
 	}
 	g.election = electClean
-	original := without(p.Replicas, p.Adding...) // one on top of another goes on adding what that one added
+	// One on top of another goes on adding what that one added, as KIP-455 has it. In Kafka's controller of today what was
+	// being added counts as having been there, and stays when the second one is cancelled.
+	original := without(p.Replicas, p.Adding...)
 	g.removing, g.adding = sorted(without(p.Replicas, r.Replicas...)), sorted(without(r.Replicas, original...))
 	g.replicas = append(slices.Clone(r.Replicas), g.removing...)
 	return g, nil
@@ -89,7 +101,7 @@ func (g *change) goBack() *refusal {
 	if len(g.isr) > 0 {
 		return nil
 	}
-	if g.election != electUnclean {
+	if g.election != electUnclean && g.c.cfg.Rules.CancelInSync {
 		return refuse(kafka.ErrInvalidReplicaAssignment, "Unable to revert partition assignment for %s:%d because it would require an "+
 			"unclean leader election.", g.topic.Name, g.id)
 	}

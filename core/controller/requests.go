@@ -7,7 +7,8 @@ import (
 )
 
 // Request is one of CreateTopics, DeleteTopics, CreatePartitions, AlterConfigs, AllocateProducerIDs, RegisterBroker,
-// BrokerHeartbeat, SessionExpired, UnregisterBroker, AlterPartition, ElectLeaders, BalanceLeaders, Reassign, AssignDirs.
+// BrokerHeartbeat, SessionExpired, UnregisterBroker, AlterPartition, ElectLeaders, BalanceLeaders, Reassign, AssignDirs,
+// UpdateFeatures.
 type Request interface{ isRequest() }
 
 // Response answers a request; its type is CreateTopicsResponse for CreateTopics and so on, or NotController.
@@ -43,6 +44,12 @@ type Config struct {
 	// SessionTimeoutMs is broker.session.timeout.ms. 0: there are no sessions, a broker that registers is there for good
 	// and leads its partitions at once, as one does that is its own controller.
 	SessionTimeoutMs int64
+	// SessionsLast refuses a process while another one has a session under its id, as Kafka does
+	// (DUPLICATE_BROKER_REGISTRATION). Otherwise it takes over at once: what the one before may have lost is taken into
+	// account at once too.
+	SessionsLast bool
+	ClusterID    string         // brokers of another cluster are refused; "": of any
+	Features     []meta.Feature // which levels UpdateFeatures may set
 	// Standby: the machine begins as one of several voters and decides nothing before Lead.
 	Standby bool
 	Rules   Rules

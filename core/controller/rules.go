@@ -19,6 +19,13 @@ type Rules struct {
 	HeartbeatChecksEpoch      bool // controller.heartbeat-checks-epoch
 	UnfenceWhenCaughtUp       bool // controller.unfence-when-caught-up
 	RecoveryStateKept         bool // controller.recovery-state-kept
+	ElectOnlineDirectory      bool // controller.elect-online-directory
+	ReassignmentInSync        bool // controller.reassignment-in-sync
+	CancelInSync              bool // controller.cancel-in-sync
+	EligibleBelowMinISR       bool // controller.eligible-below-min-isr
+	OneMinISR                 bool // controller.one-min-isr
+	RegisterChecksFeatures    bool // controller.register-checks-features
+	RegisterChecksDirectories bool // controller.register-checks-directories
 	BarrierBeforeDecisions    bool // controller.barrier-before-decisions
 }
 
@@ -73,6 +80,20 @@ func (r *Rules) field(name string) *bool {
 		return &r.UnfenceWhenCaughtUp
 	case "recovery-state-kept":
 		return &r.RecoveryStateKept
+	case "elect-online-directory":
+		return &r.ElectOnlineDirectory
+	case "reassignment-in-sync":
+		return &r.ReassignmentInSync
+	case "cancel-in-sync":
+		return &r.CancelInSync
+	case "eligible-below-min-isr":
+		return &r.EligibleBelowMinISR
+	case "one-min-isr":
+		return &r.OneMinISR
+	case "register-checks-features":
+		return &r.RegisterChecksFeatures
+	case "register-checks-directories":
+		return &r.RegisterChecksDirectories
 	case "barrier-before-decisions":
 		return &r.BarrierBeforeDecisions
 	}
@@ -126,6 +147,27 @@ var RuleDocs = []config.RuleDoc{
 	{Room: "controller", Name: "recovery-state-kept",
 		Doc:    "a leader that was elected uncleanly lets nobody into the ISR before it says that it has recovered",
 		Source: "KIP-704, R20"},
+	{Room: "controller", Name: "elect-online-directory",
+		Doc:    "a replica whose log directory failed is not elected, although its broker is there",
+		Source: "KIP-858, R28"},
+	{Room: "controller", Name: "reassignment-in-sync",
+		Doc:    "the old replicas leave when all new ones are in sync, and not before",
+		Source: "KIP-455"},
+	{Room: "controller", Name: "cancel-in-sync",
+		Doc:    "a reassignment is not cancelled when none of the old replicas is in sync, unless unclean elections are allowed",
+		Source: "KIP-455"},
+	{Room: "controller", Name: "eligible-below-min-isr",
+		Doc:    "when min.insync.replicas becomes so small that the ISR acks alone, who is not in it is eligible no more",
+		Source: "KIP-966, R17"},
+	{Room: "controller", Name: "one-min-isr",
+		Doc:    "with ELR no broker has a min.insync.replicas of its own: its leader would ack what the ELR does not hold",
+		Source: "KIP-966, R18"},
+	{Room: "controller", Name: "register-checks-features",
+		Doc:    "a broker that cannot work with a feature level that is in force is UNSUPPORTED_VERSION",
+		Source: "KIP-584, KIP-778"},
+	{Room: "controller", Name: "register-checks-directories",
+		Doc:    "a log directory that is registered by another broker is INVALID_REGISTRATION: the failure of one disk is not that of two",
+		Source: "KIP-858, R28"},
 	{Room: "controller", Name: "barrier-before-decisions",
 		Doc:    "a new controller decides nothing before it has applied all that its predecessors committed",
 		Source: "KAFKA-12619, C06"},

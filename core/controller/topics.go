@@ -133,6 +133,9 @@ func checkConfigs(configs []NewConfig) ([]config.Pair, *refusal) {
 		if n.Null {
 			return nil, refuse(kafka.ErrInvalidConfig, "Null value not supported for topic configs: %s", n.Name)
 		}
+		if no := tooLong(n.Value); no != nil {
+			return nil, no
+		}
 		pairs = append(pairs, config.Pair{Name: n.Name, Value: n.Value})
 	}
 	pairs, err := config.SortPairs(pairs)
@@ -151,10 +154,10 @@ func (c *Controller) assign(t *NewTopic, draw uint64, have int) ([][]kafka.NodeI
 		return c.assignManually(t, have)
 	}
 	switch {
-	case t.Partitions == 0 || t.Partitions < -1:
-		return nil, refuse(kafka.ErrInvalidPartitions, "Number of partitions was set to an invalid non-positive value.")
 	case t.ReplicationFactor == 0 || t.ReplicationFactor < -1:
 		return nil, refuse(kafka.ErrInvalidReplicationFactor, "Replication factor must be larger than 0, or -1 to use the default value.")
+	case t.Partitions == 0 || t.Partitions < -1:
+		return nil, refuse(kafka.ErrInvalidPartitions, "Number of partitions was set to an invalid non-positive value.")
 	}
 	partitions, factor := t.Partitions, t.ReplicationFactor
 	if partitions == -1 {
@@ -166,7 +169,11 @@ func (c *Controller) assign(t *NewTopic, draw uint64, have int) ([][]kafka.NodeI
 	if no := tooMany(int(partitions), have); no != nil {
 		return nil, no
 	}
-	return c.place(draw, int(partitions), int(factor))
+	replicas, no := c.place(draw, int(partitions), int(factor))
+	if no != nil {
+		no.message = fmt.Sprintf("Unable to replicate the partition %d time(s): %s", factor, no.message)
+	}
+	return replicas, no
 }
 
 func tooMany(partitions, have int) *refusal {
@@ -187,35 +194,48 @@ func (c *Controller) assignManually(t *NewTopic, have int) ([][]kafka.NodeID, *r
 	if no := tooMany(len(t.Assignment), have); no != nil {
 		return nil, no
 	}
-	sorted := slices.Clone(t.Assignment)
-	sort.SliceStable(sorted, func(i, j int) bool { return sorted[i].Partition < sorted[j].Partition })
-	out := make([][]kafka.NodeID, 0, len(sorted))
-	for i, a := range sorted {
-		if a.Partition != kafka.PartitionID(i) {
-			return nil, refuse(kafka.ErrInvalidReplicaAssignment, "partitions should be a consecutive 0-based integer sequence")
+	out := make([][]kafka.NodeID, len(t.Assignment))
+	outside, factor := false, 0
+	for _, a := range t.Assignment {
+		i := int(a.Partition)
+		inside := i >= 0 && i < len(out)
+		outside = outside || !inside
+		if inside && out[i] != nil {
+			return nil, refuse(kafka.ErrInvalidReplicaAssignment, "Found multiple manual partition assignments for partition %d", i)
 		}
-		if no := c.checkReplicas(a.Replicas, len(sorted[0].Replicas)); no != nil {
+		if no := c.checkReplicas(a.Replicas, factor); no != nil {
 			return nil, no
 		}
-		out = append(out, slices.Clone(a.Replicas))
+		if len(c.inSync(a.Replicas)) == 0 {
+			return nil, allFenced(i)
+		}
+		factor = len(a.Replicas)
+		if inside {
+			out[i] = slices.Clone(a.Replicas)
+		}
+	}
+	if outside {
+		return nil, refuse(kafka.ErrInvalidReplicaAssignment, "partitions should be a consecutive 0-based integer sequence")
 	}
 	return out, nil
 }
 
+// checkReplicas looks at them in the order of their ids, as Kafka does. want is how many there have to be; 0: any number.
 func (c *Controller) checkReplicas(replicas []kafka.NodeID, want int) *refusal {
 	if len(replicas) == 0 {
 		return refuse(kafka.ErrInvalidReplicaAssignment, "The manual partition assignment includes an empty replica list.")
 	}
-	for i, n := range replicas {
-		if slices.Contains(replicas[:i], n) {
-			return refuse(kafka.ErrInvalidReplicaAssignment, "The manual partition assignment includes the broker %d more than once.", n)
-		}
+	ids := sorted(slices.Clone(replicas))
+	for i, n := range ids {
 		if c.speculative.Broker(n) == nil {
 			return refuse(kafka.ErrInvalidReplicaAssignment, "The manual partition assignment includes broker %d, but no such broker "+
 				"is registered.", n)
 		}
+		if i > 0 && ids[i-1] == n {
+			return refuse(kafka.ErrInvalidReplicaAssignment, "The manual partition assignment includes the broker %d more than once.", n)
+		}
 	}
-	if len(replicas) != want {
+	if want > 0 && len(replicas) != want {
 		return refuse(kafka.ErrInvalidReplicaAssignment, "The manual partition assignment includes a partition with %d replica(s), "+
 			"but this is not consistent with previous partitions, which have %d replica(s).", len(replicas), want)
 	}

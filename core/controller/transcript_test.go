@@ -37,7 +37,7 @@ func newController(rules Rules) *Controller {
 
 // player runs commands on one controller. Topic ids count up.
 type player struct {
-	t   *testing.T
+	t   require.TestingT
 	c   *Controller
 	ids byte
 }
@@ -73,7 +73,7 @@ func (p *player) run(words []string) string {
 	case "show":
 		return p.c.String()
 	default:
-		p.t.Fatalf("unknown command %q", words[0])
+		require.Fail(p.t, "unknown command", "%q", words[0])
 	}
 	var b strings.Builder
 	fmt.Fprintf(&b, "seq %d durable %t\n", d.Seq, d.Durable)

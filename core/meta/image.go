@@ -85,18 +85,28 @@ type BrokerImage struct {
 // Active: it may lead and be in sync.
 func (b *BrokerImage) Active() bool { return !b.Fenced && !b.InControlledShutdown }
 
-// DirUnassigned is Kafka's id for a replica whose broker has not yet chosen a directory.
-var DirUnassigned = kafka.TopicID{15: 1}
+// Kafka's ids of directories that are none: of a replica whose broker does not name directories, of one whose broker has
+// not yet chosen a directory, and of one whose directory failed while its place was not known.
+var (
+	DirMigrating  = kafka.TopicID{}
+	DirUnassigned = kafka.TopicID{15: 1}
+	DirLost       = kafka.TopicID{15: 2}
+)
 
-// dirLost is Kafka's id for a replica whose directory failed and whose place is not known.
-var dirLost = kafka.TopicID{15: 2}
+// DirReserved: the id is none of a directory; it is one of Kafka's first hundred.
+func DirReserved(id kafka.TopicID) bool {
+	const reserved = 100
+	last := id[15]
+	id[15] = 0
+	return id.IsZero() && last < reserved
+}
 
 // HasDir: the directory works, as far as is known.
 func (b *BrokerImage) HasDir(dir kafka.TopicID) bool {
-	if dir == dirLost {
+	if dir == DirLost {
 		return false
 	}
-	return dir == kafka.TopicID{} || dir == DirUnassigned || len(b.LogDirs) == 0 || slices.Contains(b.LogDirs, dir)
+	return dir == DirMigrating || dir == DirUnassigned || len(b.LogDirs) == 0 || slices.Contains(b.LogDirs, dir)
 }
 
 // Endpoint is where the broker is dialed by who came through the listener of that name; its first endpoint if it has no
@@ -194,8 +204,20 @@ func (m *Image) BrokerConfigs(name string) []config.Pair {
 	return nil
 }
 
+// BrokersWithConfigs is whom BrokerConfigs has settings of, sorted.
+func (m *Image) BrokersWithConfigs() []string {
+	names := make([]string, len(m.configs))
+	for i := range m.configs {
+		names[i] = m.configs[i].name
+	}
+	return names
+}
+
 // NextProducerID is the first producer id that no broker was given.
 func (m *Image) NextProducerID() kafka.ProducerID { return m.nextPID }
+
+// Features is the features that have a level, by name; read-only.
+func (m *Image) Features() []FeatureLevel { return m.features }
 
 // FeatureLevel is the level of a feature, 0 if it has none.
 func (m *Image) FeatureLevel(name string) int16 {

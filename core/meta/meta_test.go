@@ -180,7 +180,7 @@ func TestChanges(t *testing.T) {
 	apply(t, m, &BrokerChange{Broker: 1, BrokerEpoch: 4, Fenced: Ends})
 	require.True(t, m.Broker(1).Active())
 	require.True(t, m.Broker(1).HasDir(idB) && m.Broker(1).HasDir(kafka.TopicID{}))
-	require.False(t, m.Broker(1).HasDir(dirLost))
+	require.False(t, m.Broker(1).HasDir(DirLost))
 	apply(t, m, &BrokerChange{Broker: 1, BrokerEpoch: 4, InControlledShutdown: true, LogDirs: []kafka.TopicID{idA}})
 	require.False(t, m.Broker(1).Active())
 	require.False(t, m.Broker(1).HasDir(idB))
