@@ -48,6 +48,13 @@ func TestCases(t *testing.T) {
 		ids = append(ids, r.id)
 		shown := strings.Fields(r.shown)
 		require.NotEqual(t, len(shown) == 0, !strings.HasPrefix(r.room, "later: "), "%s: shown by %q, room %s", r.id, r.shown, r.room)
+		for _, room := range strings.Split(r.room, ", ") {
+			if _, later := strings.CutPrefix(room, "later: "); !later {
+				require.DirExists(t, filepath.Join("..", room), r.id)
+			} else {
+				require.Contains(t, []string{"later: quorum", "later: sockets"}, room, r.id)
+			}
+		}
 		var off []string // rules that what is shown switches off
 		for _, s := range shown {
 			off = append(off, switchedOff(t, s, tests, known)...)

@@ -14,8 +14,13 @@ import (
 
 // control is the controller that ships. What it decides is committed at once; a broker hears of it when the story says so.
 type control struct {
+	cfg   controller.Config
+	base  *meta.Image
 	c     *controller.Controller
-	views []view // the metadata after each decision that changed it
+	log   [][]meta.Record
+	next  *controller.Controller // a standby
+	heard int                    // how much of the log it has applied
+	views []view                 // the metadata after each decision that changed it
 	seen  map[kafka.NodeID]int
 	held  *Effect // a copy of a proposal that is still on its way
 }
@@ -33,9 +38,10 @@ func newControl(t *testing.T, c *cluster, elr bool, rules controller.Rules) *con
 	if elr {
 		require.NoError(t, base.Apply(&meta.FeatureLevel{Name: "eligible.leader.replicas.version", Level: 1}))
 	}
-	k := &control{seen: map[kafka.NodeID]int{}, c: controller.New(controller.Config{
+	k := &control{seen: map[kafka.NodeID]int{}, base: base, cfg: controller.Config{
 		Node: 100, NumPartitions: 1, DefaultReplicationFactor: 1, MinISR: int32(c.minISR), SessionTimeoutMs: 9, Rules: rules,
-	}, base)}
+	}}
+	k.c = controller.New(k.cfg, base)
 	a := controller.Assignment{}
 	for _, b := range c.brokers {
 		a.Replicas = append(a.Replicas, b.node)
@@ -53,9 +59,14 @@ func newControl(t *testing.T, c *cluster, elr bool, rules controller.Rules) *con
 // do decides, commits, and tells what changed.
 func (k *control) do(c *cluster, req controller.Request) (controller.Response, string) {
 	d := k.c.Handle(c.now, req)
-	if len(k.c.Committed(d.Seq)) == 0 {
+	if _, not := d.Response.(*controller.NotController); not {
+		return d.Response, "  NOT_CONTROLLER\n"
+	}
+	records := k.c.Committed(d.Seq)
+	if len(records) == 0 {
 		return d.Response, ""
 	}
+	k.log = append(k.log, records)
 	v := view{}
 	if t := k.c.Image().Topic("t"); t != nil {
 		v.partition = t.Partitions[0]
@@ -172,6 +183,9 @@ func (k *control) decides(t *testing.T, c *cluster, words []string) string {
 		_, text := k.do(c, &controller.ElectLeaders{Type: controller.Preferred, Partitions: []kafka.TopicPartition{{Topic: "t"}}})
 		return text
 	}
+	if len(words) == 1 {
+		return k.another(c, words[0])
+	}
 	b := c.brokers[number(t, words[1])-1]
 	switch words[0] {
 	case "holds":
@@ -196,6 +210,30 @@ func (k *control) decides(t *testing.T, c *cluster, words []string) string {
 	}
 	t.Fatalf("controller: %q", words)
 	return ""
+}
+
+// another is a second controller: controller second (it has applied all that there is) | controller fails (the second one
+// leads) | controller applies (the second one, all that it lacks)
+func (k *control) another(c *cluster, verb string) string {
+	switch verb {
+	case "second":
+		cfg := k.cfg
+		cfg.Standby = true
+		k.next, k.heard = controller.New(cfg, k.base), 0
+	case "fails":
+		k.c.Resign()
+		k.c = k.next
+		k.c.Lead(c.now, 2, int64(len(k.log)))
+	}
+	if verb != "fails" {
+		for ; k.heard < len(k.log); k.heard++ {
+			if k.next.Replay(k.log[k.heard]...) != nil {
+				return "  what was committed does not fit any more\n"
+			}
+		}
+		k.next.Reached(c.now, int64(k.heard))
+	}
+	return fmt.Sprintf("  the second controller has applied %d of %d, decides: %t\n", k.heard, len(k.log), k.next.Active())
 }
 
 // alter decides on a proposal of a broker, and keeps the answer.
