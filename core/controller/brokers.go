@@ -79,14 +79,13 @@ type Timer struct {
 	At          int64 // MonoNs
 }
 
-// session is what the controller knows of a broker besides its registration. It is not in the log: a new controller
-// learns it anew.
+// session is the Session of a broker's life.
 type session struct {
 	broker     kafka.NodeID
 	epoch      int64
-	registered int64 // the registration stands at this offset of the log or before; -1 while that is not known
-	shutdown   int64 // the same of its controlled shutdown
-	heard      int64 // metadata offset of its last heartbeat, or -1
+	registered int64
+	shutdown   int64
+	heard      int64
 }
 
 func compareSessions(s session, id kafka.NodeID) int { return cmp.Compare(s.broker, id) }
@@ -101,6 +100,23 @@ func (c *Controller) session(b *meta.BrokerImage) *session {
 		*s = session{broker: b.ID, epoch: b.Epoch, registered: -1, shutdown: -1, heard: -1}
 	}
 	return &c.sessions[i]
+}
+
+// Session is what the controller knows of a broker besides its registration. It is not in the log: a new controller learns
+// it anew.
+type Session struct {
+	Registered int64 // its registration stands at this offset of the log or before; -1 while that is not known
+	ShutDown   int64 // the same of its controlled shutdown
+	Heard      int64 // metadata offset of its last heartbeat, or -1
+}
+
+// Session is that of a broker in the life that has this epoch; as if it were new if there is none.
+func (c *Controller) Session(id kafka.NodeID, epoch int64) Session {
+	if i, ok := slices.BinarySearchFunc(c.sessions, id, compareSessions); ok && c.sessions[i].epoch == epoch {
+		s := &c.sessions[i]
+		return Session{Registered: s.registered, ShutDown: s.shutdown, Heard: s.heard}
+	}
+	return Session{Registered: -1, ShutDown: -1, Heard: -1}
 }
 
 func (c *Controller) timer(now kafka.Now, b *meta.BrokerImage) Timer {

@@ -208,6 +208,9 @@ func (c *Controller) Active() bool { return c.active }
 // Image is the committed image; read-only, it never changes: later commits make another one.
 func (c *Controller) Image() *meta.Image { return c.committed }
 
+// LastEpoch is the last broker epoch that it gave, committed or not; no later one is smaller.
+func (c *Controller) LastEpoch() int64 { return c.lastEpoch }
+
 // Pending is how many decisions wait for Committed.
 func (c *Controller) Pending() int { return len(c.pending) }
 
@@ -216,6 +219,25 @@ func (c *Controller) Clone() *Controller {
 	n := *c
 	n.speculative = c.speculative.Clone()
 	n.pending, n.sessions = slices.Clone(c.pending), slices.Clone(c.sessions)
+	return &n
+}
+
+// Renamed is the machine that would be if the brokers had had other names from the beginning. What goes by the order of
+// their ids (placement, and in which order several replicas are removed) is decided anew by the new ids.
+func (c *Controller) Renamed(to meta.Renaming) *Controller {
+	n := *c
+	n.committed, n.speculative = c.committed.Renamed(to), c.speculative.Renamed(to)
+	n.pending, n.sessions = slices.Clone(c.pending), slices.Clone(c.sessions)
+	for i := range n.pending {
+		n.pending[i].records = slices.Clone(n.pending[i].records)
+		for k, r := range n.pending[i].records {
+			n.pending[i].records[k] = to.Record(r)
+		}
+	}
+	for i := range n.sessions {
+		n.sessions[i].broker = to(n.sessions[i].broker)
+	}
+	slices.SortFunc(n.sessions, func(a, b session) int { return compareSessions(a, b.broker) })
 	return &n
 }
 
