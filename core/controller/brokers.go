@@ -347,7 +347,8 @@ type AssignDirsResponse struct {
 func (*AssignDirs) isRequest()          {}
 func (*AssignDirsResponse) isResponse() {}
 
-// assignDirs writes directories down. A replica whose directory does not work leaves the ISR.
+// assignDirs writes directories down. A replica whose directory does not work leaves the ISR. One that comes out of such a
+// directory was made anew elsewhere: it holds nothing of what it held, and with ELR is eligible no more.
 func (c *Controller) assignDirs(req *AssignDirs) (*AssignDirsResponse, []meta.Record) {
 	if code := c.checkLife(req.Broker, req.BrokerEpoch); code != kafka.ErrNone {
 		return &AssignDirsResponse{Code: code}, nil
@@ -365,10 +366,14 @@ func (c *Controller) assignDirs(req *AssignDirs) (*AssignDirsResponse, []meta.Re
 		case !slices.Contains(t.Partitions[r.Partition].Replicas, req.Broker):
 			code = kafka.ErrNotLeaderOrFollower
 		default:
-			g := c.change(t, r.Partition)
+			g, b := c.change(t, r.Partition), c.speculative.Broker(req.Broker)
 			g.moved, g.dir = req.Broker, r.Dir
-			if !c.speculative.Broker(req.Broker).HasDir(r.Dir) {
-				g.isr = without(g.isr, req.Broker)
+			made := g.elrOn && !b.HasDir(g.was.Directory(b.ID)) && c.cfg.Rules.MadeAnewNotEligible
+			if made {
+				g.lost = b.ID
+			}
+			if made || !b.HasDir(r.Dir) {
+				g.isr = without(g.isr, b.ID)
 			}
 			records = append(records, c.decideChange(g)...)
 		}

@@ -268,3 +268,52 @@ func TestTopicsOfARequestAreBounded(t *testing.T) {
 	require.Equal(t, kafka.ErrPolicyViolation, made[PartitionsMax].Code)
 	require.Equal(t, kafka.ErrPolicyViolation, made[PartitionsMax+1].Code)
 }
+
+// What one request may change is bounded, whatever the request is (C17).
+func TestRequestsAreBounded(t *testing.T) {
+	c := New(Config{Node: 100, SessionTimeoutMs: 9, Rules: AllRules()}, &meta.Image{})
+	do := func(req Request) Decision {
+		d := c.Handle(kafka.Now{}, req)
+		c.Committed(d.Seq)
+		c.Reached(kafka.Now{}, d.Seq)
+		return d
+	}
+	for b := range kafka.NodeID(2) {
+		epoch := do(&RegisterBroker{Broker: b, Incarnation: kafka.TopicID{byte(b), 1}}).Response.(*RegisterBrokerResponse).BrokerEpoch
+		do(&BrokerHeartbeat{Broker: b, BrokerEpoch: epoch, MetadataOffset: epoch})
+	}
+	const topics = PartitionsMax/1000 + 1
+	remove := &DeleteTopics{}
+	for i := range topics {
+		do(&CreateTopics{Topics: []NewTopic{{Name: fmt.Sprint("t", i), ID: kafka.TopicID{9, byte(i)}, Partitions: 1000, ReplicationFactor: 2}}})
+	}
+	swap, elect := &Reassign{}, &ElectLeaders{}
+	for _, topic := range c.Image().Topics() {
+		for i, p := range topic.Partitions {
+			tp := kafka.TopicPartition{Topic: topic.Name, Partition: kafka.PartitionID(i)}
+			swap.Partitions = append(swap.Partitions, Reassignment{TopicPartition: tp, Replicas: []kafka.NodeID{p.Replicas[1], p.Replicas[0]}})
+		}
+	}
+	swapped := do(swap)
+	require.Equal(t, PartitionsMax, len(swapped.Records))
+	require.Equal(t, kafka.ErrNone, swapped.Response.(*ReassignResponse).Partitions[PartitionsMax-1].Code)
+	require.Equal(t, kafka.ErrPolicyViolation, swapped.Response.(*ReassignResponse).Partitions[PartitionsMax].Code)
+	do(&Reassign{Partitions: swap.Partitions[PartitionsMax:]})
+	elected := do(elect)
+	require.Equal(t, PartitionsMax, len(elected.Records))
+	require.Equal(t, kafka.ErrPolicyViolation, elected.Response.(*ElectLeadersResponse).Partitions[PartitionsMax].Code)
+	require.Equal(t, topics*1000-PartitionsMax, len(do(elect).Records), "the rest, when it is asked for again")
+	more := [3]*CreateTopics{{}, {}, {}}
+	for i := range PartitionsMax + 1 {
+		name := fmt.Sprint("s", i)
+		into := more[i/4000]
+		into.Topics = append(into.Topics, NewTopic{Name: name, ID: kafka.TopicID{8, byte(i), byte(i >> 8)}, Partitions: 1, ReplicationFactor: 1})
+		remove.Topics = append(remove.Topics, TopicRef{Name: name})
+	}
+	for _, req := range more {
+		do(req)
+	}
+	removed := do(remove)
+	require.Equal(t, PartitionsMax, len(removed.Records))
+	require.Equal(t, kafka.ErrPolicyViolation, removed.Response.(*DeleteTopicsResponse).Topics[PartitionsMax].Code)
+}

@@ -24,6 +24,20 @@
 // leader; and where unclean.leader.election.enable is set, any live replica. The last two are unclean: the leader is
 // recovering.
 //
+// Where this is not what Kafka's controller does:
+//
+//   - A proposal that repeats what is committed is answered with it, not refused as too old (R22).
+//   - A new process under a broker's id takes over at once, unless Config.SessionsLast.
+//   - min.insync.replicas counts as many replicas as its partition has, not as the topic's first one has.
+//   - When that setting changes, who is eligible stays so where the ISR does not ack alone; Kafka forgets every ELR. Where ELR
+//     is switched off, who is eligible may lead as long as nobody else does.
+//   - Who is forgotten is eligible no more; nor is who made its replica anew because a directory failed.
+//   - A reassignment on top of another one knows which replicas were there before both, as KIP-455 has it.
+//   - A new controller lets nobody finish a controlled shutdown before it has heard from all active brokers.
+//   - A fenced broker that was shutting down is not unfenced; it is when it registers.
+//   - A request that changes too much is done in part, topic by topic or partition by partition; the rest is POLICY_VIOLATION.
+//   - What changes nothing makes no record.
+//
 // Invariants:
 //
 //	C1  speculative image = committed image + records of the pending decisions, in order

@@ -203,6 +203,10 @@ func (c *Controller) electLeaders(req *ElectLeaders) (*ElectLeadersResponse, []m
 	resp := &ElectLeadersResponse{}
 	var records []meta.Record
 	for _, tp := range c.orAll(req.Partitions) {
+		if no := tooLarge(records); no != nil {
+			resp.Partitions = append(resp.Partitions, Elected{TopicPartition: tp, Code: no.code, Message: no.message})
+			continue
+		}
 		code, more := c.electLeader(req.Type, tp)
 		records = append(records, more...)
 		out := Elected{TopicPartition: tp, Code: code}

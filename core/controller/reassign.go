@@ -49,6 +49,9 @@ func (c *Controller) reassign(req *Reassign) (*ReassignResponse, []meta.Record) 
 		r := &req.Partitions[i]
 		out := Reassigned{TopicPartition: r.TopicPartition}
 		g, no := c.planReassignment(r, req.SameFactor)
+		if no == nil {
+			no = tooLarge(records)
+		}
 		if no != nil {
 			out.Code, out.Message = no.code, no.message
 		} else {

@@ -20,6 +20,7 @@ type Rules struct {
 	UnfenceWhenCaughtUp       bool // controller.unfence-when-caught-up
 	RecoveryStateKept         bool // controller.recovery-state-kept
 	ElectOnlineDirectory      bool // controller.elect-online-directory
+	MadeAnewNotEligible       bool // controller.made-anew-not-eligible
 	ReassignmentInSync        bool // controller.reassignment-in-sync
 	CancelInSync              bool // controller.cancel-in-sync
 	EligibleBelowMinISR       bool // controller.eligible-below-min-isr
@@ -82,6 +83,8 @@ func (r *Rules) field(name string) *bool {
 		return &r.RecoveryStateKept
 	case "elect-online-directory":
 		return &r.ElectOnlineDirectory
+	case "made-anew-not-eligible":
+		return &r.MadeAnewNotEligible
 	case "reassignment-in-sync":
 		return &r.ReassignmentInSync
 	case "cancel-in-sync":
@@ -149,6 +152,9 @@ var RuleDocs = []config.RuleDoc{
 		Source: "KIP-704, R20"},
 	{Room: "controller", Name: "elect-online-directory",
 		Doc:    "a replica whose log directory failed is not elected, although its broker is there",
+		Source: "KIP-858, R28"},
+	{Room: "controller", Name: "made-anew-not-eligible",
+		Doc:    "a replica that has another directory, while its own one does not work, was made anew and is not eligible",
 		Source: "KIP-858, R28"},
 	{Room: "controller", Name: "reassignment-in-sync",
 		Doc:    "the old replicas leave when all new ones are in sync, and not before",

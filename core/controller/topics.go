@@ -183,6 +183,14 @@ func tooMany(partitions, have int) *refusal {
 	return nil
 }
 
+// tooLarge refuses what would make the batch of a request larger than Kafka allows.
+func tooLarge(records []meta.Record) *refusal {
+	if len(records) >= PartitionsMax {
+		return refuse(kafka.ErrPolicyViolation, "Unable to perform excessively large batch operation.")
+	}
+	return nil
+}
+
 // assignManually checks the replicas that the client chose.
 func (c *Controller) assignManually(t *NewTopic, have int) ([][]kafka.NodeID, *refusal) {
 	switch {
@@ -248,6 +256,9 @@ func (c *Controller) deleteTopics(req *DeleteTopics) (*DeleteTopicsResponse, []m
 	twice := duplicates(req.Topics, compareRefs)
 	for _, ref := range req.Topics {
 		t, no := c.findTopic(ref, twice)
+		if no == nil {
+			no = tooLarge(records)
+		}
 		out := DeletedTopic{Name: ref.Name, ID: ref.ID}
 		if no != nil {
 			out.Code, out.Message = no.code, no.message
