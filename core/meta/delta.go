@@ -47,7 +47,13 @@ func (b *BrokerChanged) NewLife() bool {
 // one was made from the other.
 func Diff(was, now *Image) *Delta {
 	d := &Delta{Was: was, Now: now, ProducerIDs: was.nextPID != now.nextPID}
-	pairs(was.ids, now.ids, func(a, b *TopicImage) int { return bytes.Compare(a.ID[:], b.ID[:]) }, d.topic)
+	byID := func(a, b *TopicImage) int {
+		if a == b {
+			return 0
+		}
+		return bytes.Compare(a.ID[:], b.ID[:])
+	}
+	pairs(was.ids, now.ids, byID, d.topic)
 	pairs(was.brokers, now.brokers, func(a, b *BrokerImage) int { return cmp.Compare(a.ID, b.ID) }, d.broker)
 	byName := func(a, b brokerConfigs) int { return strings.Compare(a.name, b.name) }
 	pairs(was.configs, now.configs, byName, func(a, b *brokerConfigs) {
