@@ -70,14 +70,18 @@ Exit codes: 0 exhausted, nothing violated; 1 violated; 2 not exhausted; 3 usage,
   trialog explore replication --mutant replica.maximal-isr --lag 1 --faults 1
   trialog explore replication-atomic --variant kip320 --replicas 3 --log 2 --records 2 --epochs 2
   trialog explore replication-atomic --variant kip101 --replicas 2 --log 3 --records 3 --epochs 2 --leaderless --invariant acked`,
-		RunE: func(_ *cobra.Command, args []string) error {
-			if len(args) == 0 {
-				return fmt.Errorf("explore: no world: want one of replication, replication-atomic")
+		RunE: func(c *cobra.Command, args []string) error {
+			var worlds []string
+			for _, w := range c.Commands() {
+				worlds = append(worlds, w.Name())
 			}
-			return fmt.Errorf("explore: world %q: want one of replication, replication-atomic", args[0])
+			if len(args) == 0 {
+				return fmt.Errorf("explore: no world: want one of %s", strings.Join(worlds, ", "))
+			}
+			return fmt.Errorf("explore: world %q: want one of %s", args[0], strings.Join(worlds, ", "))
 		},
 	}
-	c.AddCommand(atomicCommand(), replicationCommand())
+	c.AddCommand(atomicCommand(), controllerCommand(), replicationCommand())
 	return c
 }
 
