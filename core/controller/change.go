@@ -2,7 +2,6 @@ package controller
 
 import (
 	"slices"
-	"strconv"
 	"strings"
 
 	"trialog/core/config"
@@ -27,6 +26,7 @@ type change struct {
 	was                                  meta.PartitionImage
 	isr, replicas, removing, adding, elr []kafka.NodeID
 	recovering                           bool
+	newEpoch                             bool // the leader begins a new epoch, also if it stays
 	election                             election
 	lost                                 kafka.NodeID // restarted uncleanly: no longer eligible; or kafka.NoNode
 	gone                                 kafka.NodeID // is not there any more, whatever its registration says; or kafka.NoNode
@@ -59,18 +59,6 @@ func (c *Controller) setting(t *meta.TopicImage, name string) (string, bool) {
 	}
 	v, ok := config.Get(c.speculative.BrokerConfigs(""), name)
 	return strings.TrimSpace(v), ok
-}
-
-// minISR is the effective min.insync.replicas: no more than there are replicas, of this partition, as its leader counts.
-// (Kafka counts those of the topic's first partition.)
-func (c *Controller) minISR(t *meta.TopicImage, p *meta.PartitionImage) int {
-	n := int(c.cfg.MinISR)
-	if v, ok := c.setting(t, minInsyncReplicas); ok {
-		if set, err := strconv.Atoi(v); err == nil {
-			n = set
-		}
-	}
-	return min(max(n, 1), len(p.Replicas))
 }
 
 func (c *Controller) uncleanAllowed(t *meta.TopicImage) bool {
@@ -247,7 +235,7 @@ func (g *change) build() meta.Record {
 	if g.elect(r) || g.acksAlone() { // the one who is elected may have come from the ELR
 		g.elr = nil
 	}
-	if r.Leader == meta.NoLeaderChange && !containsAll(g.replicas, g.was.Replicas) {
+	if r.Leader == meta.NoLeaderChange && (g.newEpoch || !containsAll(g.replicas, g.was.Replicas)) {
 		r.Leader = g.was.Leader // who lost its replica learns it by the leader epoch
 	}
 	if len(g.isr) > 0 || g.elrOn || !g.c.cfg.Rules.LastISRMemberStays {

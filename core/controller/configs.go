@@ -86,7 +86,7 @@ func (c *Controller) alterConfigs(req *AlterConfigs) (*AlterConfigsResponse, []m
 	for i := range req.Resources {
 		resources[i] = req.Resources[i].Resource
 	}
-	twice := duplicates(resources, compareResources)
+	twice, before := duplicates(resources, compareResources), c.minISRs()
 	for i := range req.Resources {
 		r := &req.Resources[i]
 		out := AlteredResource{Resource: r.Resource}
@@ -105,23 +105,9 @@ func (c *Controller) alterConfigs(req *AlterConfigs) (*AlterConfigsResponse, []m
 		resp.Resources = append(resp.Resources, out)
 	}
 	if len(records) > 0 {
-		records = append(records, c.shrinkEligible()...)
+		records = append(records, c.settleMinISR(before)...)
 	}
 	return resp, records
-}
-
-// shrinkEligible takes those out of ELRs who are not eligible under a min.insync.replicas that has become smaller: from now
-// on the ISR acks without them.
-func (c *Controller) shrinkEligible() []meta.Record {
-	if !c.cfg.Rules.EligibleBelowMinISR {
-		return nil
-	}
-	return c.eachPartition(func(t *meta.TopicImage, id kafka.PartitionID, p *meta.PartitionImage) *change {
-		if len(p.ELR) == 0 || len(p.ISR) < c.minISR(t, p) {
-			return nil
-		}
-		return c.change(t, id)
-	})
 }
 
 // planConfigs is the records that change one resource, in the order in which Kafka checks.
@@ -238,24 +224,6 @@ func wantedConfigs(have []config.Pair, r *AlterResource, incremental bool) ([]co
 		}
 	}
 	return want, nil
-}
-
-// checkMinISR: with ELR all brokers go by the same min.insync.replicas, that of the topic or else of the cluster, or one
-// would ack what another one's ELR does not hold.
-func (c *Controller) checkMinISR(r *AlterResource, have, want []config.Pair) *refusal {
-	if r.Type != meta.ResourceBroker || !c.elrOn() || !c.cfg.Rules.OneMinISR {
-		return nil
-	}
-	_, had := config.Get(have, minInsyncReplicas)
-	_, has := config.Get(want, minInsyncReplicas)
-	named := had != has || slices.ContainsFunc(r.Changes, func(ch ConfigChange) bool { return ch.Name == minInsyncReplicas })
-	switch {
-	case named && r.Name != "":
-		return refuse(kafka.ErrInvalidConfig, "Broker-level %s cannot be altered while ELR is enabled.", minInsyncReplicas)
-	case named && !has:
-		return refuse(kafka.ErrInvalidConfig, "Cluster-level %s cannot be removed while ELR is enabled.", minInsyncReplicas)
-	}
-	return nil
 }
 
 // tooLong is a value that a record cannot carry.

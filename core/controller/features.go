@@ -3,18 +3,15 @@ package controller
 import (
 	"fmt"
 	"slices"
-	"strconv"
 
-	"trialog/core/config"
 	"trialog/core/kafka"
 	"trialog/core/meta"
 )
 
-// Names of features, and of the setting that ELR goes by.
+// Names of features.
 const (
-	metadataVersion   = "metadata.version"
-	elrVersion        = "eligible.leader.replicas.version"
-	minInsyncReplicas = "min.insync.replicas"
+	metadataVersion = "metadata.version"
+	elrVersion      = "eligible.leader.replicas.version"
 )
 
 // UpgradeType is what an update of a feature may do, with Kafka's numbers (KIP-778).
@@ -69,7 +66,8 @@ func (c *Controller) updateFeatures(req *UpdateFeatures) (*UpdateFeaturesRespons
 	if elr {
 		records = append(c.agreeOnMinISR(), records...)
 	}
-	return &UpdateFeaturesResponse{}, c.decide(records...)
+	before := c.minISRs()
+	return &UpdateFeaturesResponse{}, append(c.decide(records...), c.settleMinISR(before)...)
 }
 
 // checkUpdate is why an update is refused, in the order in which Kafka checks; "" if it is not.
@@ -136,24 +134,6 @@ func (c *Controller) depends(u *FeatureUpdate, all []FeatureUpdate) string {
 		return ""
 	}
 	return fmt.Sprintf("%s could not be set to %d because it depends on metadata.version=%d (3.3-IV3)", u.Name, u.Level, oldest)
-}
-
-// agreeOnMinISR is what ELR begins with: one min.insync.replicas for all brokers, and none of their own.
-func (c *Controller) agreeOnMinISR() []meta.Record {
-	if !c.cfg.Rules.OneMinISR {
-		return nil
-	}
-	var records []meta.Record
-	if _, ok := config.Get(c.speculative.BrokerConfigs(""), minInsyncReplicas); !ok {
-		n := strconv.Itoa(int(max(c.cfg.MinISR, 1)))
-		records = append(records, &meta.Config{Resource: meta.ResourceBroker, Key: minInsyncReplicas, Value: n})
-	}
-	for _, name := range c.speculative.BrokersWithConfigs() {
-		if _, ok := config.Get(c.speculative.BrokerConfigs(name), minInsyncReplicas); ok && name != "" {
-			records = append(records, &meta.Config{Resource: meta.ResourceBroker, Name: name, Key: minInsyncReplicas, Delete: true})
-		}
-	}
-	return records
 }
 
 // supportsLevels: a broker can work with every level that is in force. One that does not name metadata.version knows its

@@ -24,6 +24,7 @@ type Rules struct {
 	ReassignmentInSync        bool // controller.reassignment-in-sync
 	CancelInSync              bool // controller.cancel-in-sync
 	EligibleBelowMinISR       bool // controller.eligible-below-min-isr
+	LargerMinISRNewEpoch      bool // controller.larger-min-isr-new-epoch
 	OneMinISR                 bool // controller.one-min-isr
 	RegisterChecksFeatures    bool // controller.register-checks-features
 	RegisterChecksDirectories bool // controller.register-checks-directories
@@ -91,6 +92,8 @@ func (r *Rules) field(name string) *bool {
 		return &r.CancelInSync
 	case "eligible-below-min-isr":
 		return &r.EligibleBelowMinISR
+	case "larger-min-isr-new-epoch":
+		return &r.LargerMinISRNewEpoch
 	case "one-min-isr":
 		return &r.OneMinISR
 	case "register-checks-features":
@@ -165,6 +168,9 @@ var RuleDocs = []config.RuleDoc{
 	{Room: "controller", Name: "eligible-below-min-isr",
 		Doc:    "when min.insync.replicas becomes so small that the ISR acks alone, who is not in it is eligible no more",
 		Source: "KIP-966, R17"},
+	{Room: "controller", Name: "larger-min-isr-new-epoch",
+		Doc:    "when min.insync.replicas becomes larger the leader begins a new epoch, so that it learns of no smaller ISR before it knows the setting",
+		Source: "KIP-966; found by the model of this room"},
 	{Room: "controller", Name: "one-min-isr",
 		Doc:    "with ELR no broker has a min.insync.replicas of its own: its leader would ack what the ELR does not hold",
 		Source: "KIP-966, R18"},
