@@ -317,3 +317,44 @@ func TestRequestsAreBounded(t *testing.T) {
 	require.Equal(t, PartitionsMax, len(removed.Records))
 	require.Equal(t, kafka.ErrPolicyViolation, removed.Response.(*DeleteTopicsResponse).Topics[PartitionsMax].Code)
 }
+
+// What a placement promises, for any brokers and racks: a partition's replicas are on different brokers and on as many racks
+// as there are, its leader is live, and a fenced broker is taken only when its rack has no live one left; brokers of one rack
+// lead in turn.
+func TestPlacement(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		m := &meta.Image{}
+		racks, live := map[string][]kafka.NodeID{}, map[kafka.NodeID]bool{}
+		rack := rapid.SampledFrom([]string{"", "a", "b", "c"})
+		n := rapid.IntRange(1, 8).Draw(t, "brokers")
+		for id := range kafka.NodeID(n) {
+			r := &meta.RegisterBroker{Broker: id, Incarnation: kafka.TopicID{1}, Rack: rack.Draw(t, "rack"), Fenced: id > 0 && rapid.IntRange(0, 2).Draw(t, "fenced") == 0}
+			require.NoError(t, m.Apply(r))
+			racks[r.Rack], live[id] = append(racks[r.Rack], id), !r.Fenced
+		}
+		c := New(Config{SessionTimeoutMs: 9, Rules: AllRules()}, m)
+		factor := rapid.IntRange(1, n).Draw(t, "factor")
+		placed, no := c.place(rapid.Uint64().Draw(t, "draw"), rapid.IntRange(1, 20).Draw(t, "partitions"), factor)
+		require.Nil(t, no)
+		for _, replicas := range placed {
+			require.Len(t, replicas, factor)
+			require.True(t, live[replicas[0]])
+			used := map[string]bool{}
+			for i, id := range replicas {
+				require.NotContains(t, replicas[:i], id)
+				used[m.Broker(id).Rack] = true
+				for _, other := range racks[m.Broker(id).Rack] {
+					require.True(t, live[id] || !live[other] || slices.Contains(replicas[:i], other), "%d is fenced, and %d was there", id, other)
+				}
+			}
+			require.Len(t, used, min(factor, len(racks)))
+		}
+		if all := slices.DeleteFunc(slices.Clone(racks[""]), func(id kafka.NodeID) bool { return !live[id] }); len(racks) == 1 && len(racks[""]) > 0 && len(placed) >= len(all) {
+			var leaders []kafka.NodeID
+			for _, replicas := range placed[:len(all)] {
+				leaders = append(leaders, replicas[0])
+			}
+			require.ElementsMatch(t, all, leaders)
+		}
+	})
+}
