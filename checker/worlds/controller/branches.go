@@ -100,28 +100,9 @@ func met(m *message, d *machine.Decision) uint64 {
 	changes := len(d.Records) > 0
 	switch r := d.Response.(type) {
 	case *machine.AlterPartitionResponse:
-		if r.Code != kafka.ErrNone {
-			return bit(bAlterStale)
-		}
-		if code := r.Partitions[0].Code; code != kafka.ErrNone {
-			if b, ok := alterBranch[code]; ok {
-				return bit(b)
-			}
-			return 0
-		}
-		return either(changes, bAltered, bRepeated)
+		return metAlter(r, changes)
 	case *machine.BrokerHeartbeatResponse:
-		switch {
-		case r.Code != kafka.ErrNone:
-			return bit(bBeatStale)
-		case r.ShutDown:
-			return bit(bMayGo)
-		case m.wants && changes:
-			return bit(bLeaves)
-		case m.wants:
-			return bit(bWaitsForOthers)
-		}
-		return either(!r.Fenced, bUnfenced, bBehind)
+		return metBeat(m, r, changes)
 	case *machine.RegisterBrokerResponse:
 		switch {
 		case r.Code != kafka.ErrNone:
@@ -161,6 +142,33 @@ func met(m *message, d *machine.Decision) uint64 {
 		return either(r.Resources[0].Code == kafka.ErrNone, bSet, bNotSet)
 	}
 	return 0
+}
+
+func metAlter(r *machine.AlterPartitionResponse, changes bool) uint64 {
+	if r.Code != kafka.ErrNone {
+		return bit(bAlterStale)
+	}
+	if code := r.Partitions[0].Code; code != kafka.ErrNone {
+		if b, ok := alterBranch[code]; ok {
+			return bit(b)
+		}
+		return 0
+	}
+	return either(changes, bAltered, bRepeated)
+}
+
+func metBeat(m *message, r *machine.BrokerHeartbeatResponse, changes bool) uint64 {
+	switch {
+	case r.Code != kafka.ErrNone:
+		return bit(bBeatStale)
+	case r.ShutDown:
+		return bit(bMayGo)
+	case m.wants && changes:
+		return bit(bLeaves)
+	case m.wants:
+		return bit(bWaitsForOthers)
+	}
+	return either(!r.Fenced, bUnfenced, bBehind)
 }
 
 // metChange is the branches of a committed change of a partition.

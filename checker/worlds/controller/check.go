@@ -41,7 +41,7 @@ func (w *World) changed(s *State, v *version, m *message) (branches uint64) {
 		is, n := w.partition(v.image, slot)
 		switch {
 		case n == nil:
-			s.holds[slot], s.known[slot] = 0, 0
+			s.holds[slot], s.known[slot], s.unheard[slot] = 0, 0, false
 		case p == nil || was.ID != is.ID:
 			s.holds[slot] = members(n.ISR)
 			w.known(s, v.image, slot, n)
@@ -76,17 +76,31 @@ func (w *World) changedPartition(s *State, v *version, slot int, p, n *meta.Part
 	leads := n.Leader != kafka.NoNode && s.lives(v.image, n.Leader) // a dead one does nothing before it has registered again
 	if !same {
 		w.joins(s, slot, p, m)
+		w.wentBack(s, slot, p, n, m)
 		if leads && (n.Leader != p.Leader || n.LeaderEpoch != p.LeaderEpoch) {
 			w.elected(s, slot, p, n, m)
 		}
 		branches = metChange(p, n)
 	}
-	if leads && len(n.ISR) >= w.minISR(v.image, slot, n, n.Leader) {
+	w.hears(s, v, slot, p, n, m)
+	if leads && (s.unheard[slot] || len(n.ISR) >= w.minISR(v.image, slot, n, n.Leader)) {
 		s.holds[slot] &= members(n.ISR)
 	}
 	s.holds[slot] &= members(n.Replicas)
 	w.known(s, v.image, slot, n)
 	return branches
+}
+
+// hears: a leader does not hear at once of a larger min.insync.replicas. It hears of its ISR from the answers to what it asks
+// for, and then goes by a small ISR and the small setting; anything else it hears of after the setting.
+func (w *World) hears(s *State, v *version, slot int, p, n *meta.PartitionImage, m *message) {
+	switch {
+	case !w.cfg.ELR || w.cfg.Most[Relax] == 0:
+	case m.kind == relax && m.how > 1 && n.Leader != kafka.NoNode && n.LeaderEpoch == p.LeaderEpoch:
+		s.unheard[slot] = s.unheard[slot] || w.minISR(v.before.image, slot, p, n.Leader) == 1
+	case !isProposal(m) && !equalPartitions(p, n):
+		s.unheard[slot] = false
+	}
 }
 
 // topicMin is min.insync.replicas of a topic.
@@ -143,6 +157,14 @@ func (w *World) known(s *State, image *meta.Image, slot int, n *meta.PartitionIm
 		s.known[slot] = 0
 	}
 	s.known[slot] = (s.known[slot] | members(n.ISR)) & members(n.Replicas)
+}
+
+// wentBack: a cancellation that leaves nobody who was in sync is allowed where unclean elections are. As in Kafka the
+// partition is then not marked as recovering.
+func (w *World) wentBack(s *State, slot int, p, n *meta.PartitionImage, m *message) {
+	if m.kind == cancel && w.cfg.Unclean && members(p.ISR)&members(n.ISR) == 0 {
+		s.holds[slot] = members(n.ISR)
+	}
 }
 
 // elected checks whom an election chose.

@@ -93,6 +93,9 @@ func (w *World) Encode(s *State, p explore.Perm, to []byte) []byte {
 			known |= s.known[slot] >> i & 1 << c.to[i]
 		}
 		c.b = append(c.b, holds|known<<4)
+		if w.cfg.Most[Relax] > 0 {
+			c.b = append(c.b, flag(s.unheard[slot], 0))
+		}
 	}
 	c.numbered(s.newest - s.head.at)
 	if int(s.total) < w.cfg.Total {

@@ -137,32 +137,7 @@ func state(p *meta.PartitionImage) string {
 // Show is a state on one line.
 func (w *World) Show(s *State) string {
 	var b strings.Builder
-	for i := range w.cfg.Brokers {
-		p, k := &s.brokers[i], s.head.image.Broker(kafka.NodeID(i+1))
-		fmt.Fprintf(&b, "b%d", i+1)
-		switch {
-		case !p.up:
-			b.WriteString(" down")
-		case p.life < 0:
-			b.WriteString(" begins")
-		case !p.caught:
-			b.WriteString(" hears late")
-		case p.wants:
-			b.WriteString(" wants to go")
-		}
-		b.WriteString([...]string{"", " lost its disk", " has no replicas", " on another disk"}[p.disk])
-		switch {
-		case k == nil:
-			b.WriteString(" unknown")
-		case k.Fenced:
-			fmt.Fprintf(&b, " fenced@%d", k.Epoch)
-		case k.InControlledShutdown:
-			fmt.Fprintf(&b, " leaving@%d", k.Epoch)
-		default:
-			fmt.Fprintf(&b, " @%d", k.Epoch)
-		}
-		b.WriteString("; ")
-	}
+	w.showBrokers(s, &b)
 	for slot := range w.slots() {
 		if _, p := w.partition(s.head.image, slot); p != nil {
 			fmt.Fprintf(&b, "%s, held by", state(p))
@@ -194,4 +169,33 @@ func (w *World) Show(s *State) string {
 		b.WriteString("; " + s.wrong)
 	}
 	return b.String()
+}
+
+func (w *World) showBrokers(s *State, b *strings.Builder) {
+	for i := range w.cfg.Brokers {
+		p, k := &s.brokers[i], s.head.image.Broker(kafka.NodeID(i+1))
+		fmt.Fprintf(b, "b%d", i+1)
+		switch {
+		case !p.up:
+			b.WriteString(" down")
+		case p.life < 0:
+			b.WriteString(" begins")
+		case !p.caught:
+			b.WriteString(" hears late")
+		case p.wants:
+			b.WriteString(" wants to go")
+		}
+		b.WriteString([...]string{"", " lost its disk", " has no replicas", " on another disk"}[p.disk])
+		switch {
+		case k == nil:
+			b.WriteString(" unknown")
+		case k.Fenced:
+			fmt.Fprintf(b, " fenced@%d", k.Epoch)
+		case k.InControlledShutdown:
+			fmt.Fprintf(b, " leaving@%d", k.Epoch)
+		default:
+			fmt.Fprintf(b, " @%d", k.Epoch)
+		}
+		b.WriteString("; ")
+	}
 }

@@ -60,19 +60,23 @@ func (w *World) Step(from *State, a explore.Action, to *State) (branches uint64)
 	case deposedFences, deposedGives:
 		return w.ask(to, x, w.message(to, kind, x, y), atOnce)
 	default:
-		if kind == register && !to.brokers[x].up {
-			b := &to.brokers[x]
-			b.up, b.births = true, b.births+1
-		}
-		m := w.message(to, kind, x, y)
-		if how == late {
-			to.spend(Late)
-			to.late = append(to.late[:len(to.late):len(to.late)], m)
-			return 0
-		}
-		return w.ask(to, int(to.leader), m, how)
+		return w.send(to, kind, how, x, y)
 	}
 	return 0
+}
+
+// send has the leader get a request now, or later.
+func (w *World) send(s *State, kind int, how mode, x, y int) (branches uint64) {
+	if b := &s.brokers[x]; kind == register && !b.up {
+		b.up, b.births = true, b.births+1
+	}
+	m := w.message(s, kind, x, y)
+	if how == late {
+		s.spend(Late)
+		s.late = append(s.late[:len(s.late):len(s.late)], m)
+		return 0
+	}
+	return w.ask(s, int(s.leader), m, how)
 }
 
 func (s *State) spend(kind int) {

@@ -179,6 +179,7 @@ type State struct {
 	late    []*message
 	holds   [maxSlots]uint8 // who holds all data of a partition, as bits
 	known   [maxSlots]uint8 // who is known to, with ELR
+	unheard [maxSlots]bool  // the leader goes by a min.insync.replicas of 1, which was raised meanwhile
 	newest  int64           // broker epoch that was ever committed
 	given   kafka.ProducerID
 	used    Budget
@@ -222,7 +223,12 @@ func New(cfg Config) (*World, error) {
 			return nil, err
 		}
 	}
-	s := &w.init
+	return w, w.begin(base)
+}
+
+// begin makes the initial state: everybody registers, and topics are made.
+func (w *World) begin(base *meta.Image) error {
+	cfg, s := &w.cfg, &w.init
 	s.head = &version{image: base}
 	for i := range cfg.Controllers {
 		s.seats[i] = seat{at: s.head, m: machine.New(machine.Config{
@@ -249,7 +255,7 @@ func New(cfg Config) (*World, error) {
 		}
 	}
 	if s.broken != nothing || len(s.head.image.Topics()) < cfg.Topics {
-		return nil, fmt.Errorf("the cluster could not be made: %s %s", s.wrong, s.head.image)
+		return fmt.Errorf("the cluster could not be made: %s %s", s.wrong, s.head.image)
 	}
 	for i := range cfg.Controllers {
 		s.seats[i].replay(s.head)
@@ -259,7 +265,7 @@ func New(cfg Config) (*World, error) {
 		s.seats[i].at = s.head
 	}
 	s.used, s.total = Budget{}, 0
-	return w, nil
+	return nil
 }
 
 var topicNames = [...]string{"t", "u"}
