@@ -158,9 +158,12 @@ func (g *change) completeReassignment() {
 	g.isr, g.replicas, g.removing, g.adding = isr, replicas, nil, nil
 }
 
-// acksAlone: the ISR acks without those who are not in it, so that nobody else is eligible.
+// acksAlone: the ISR acks without those who are not in it, or did, so that nobody else is eligible.
 func (g *change) acksAlone() bool {
-	return len(g.isr) > 0 && !g.elrOn || g.elrOn && len(g.isr) >= min(g.minISR, len(g.replicas))
+	if !g.elrOn {
+		return len(g.isr)+len(g.was.ISR) > 0
+	}
+	return len(g.isr) >= min(g.minISR, len(g.replicas))
 }
 
 // keepEligible makes the new ELR: whoever was in ISR or ELR and did not lose anything, while fewer than

@@ -30,8 +30,8 @@
 //   - A new process under a broker's id takes over at once, unless Config.SessionsLast.
 //   - min.insync.replicas counts as many replicas as its partition has, not as the topic's first one has.
 //   - When that setting changes, who is eligible stays so where the ISR does not ack alone; Kafka forgets every ELR. When it
-//     becomes larger, with ELR, leaders begin a new epoch. Where ELR is switched off, who is eligible may lead as long as
-//     nobody else does.
+//     becomes larger, with ELR, leaders begin a new epoch. Where ELR is switched off, who is eligible may lead if nobody
+//     is in sync, and is forgotten if somebody is.
 //   - Who is forgotten is eligible no more; nor is who made its replica anew because a directory failed.
 //   - A reassignment on top of another one knows which replicas were there before both, as KIP-455 has it.
 //   - A new controller lets nobody finish a controlled shutdown before it has heard from all active brokers.

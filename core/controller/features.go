@@ -67,7 +67,8 @@ func (c *Controller) updateFeatures(req *UpdateFeatures) (*UpdateFeaturesRespons
 		records = append(c.agreeOnMinISR(), records...)
 	}
 	before := c.minISRs()
-	return &UpdateFeaturesResponse{}, append(c.decide(records...), c.settleMinISR(before)...)
+	records = append(c.decide(records...), c.forgetEligible()...)
+	return &UpdateFeaturesResponse{}, append(records, c.settleMinISR(before)...)
 }
 
 // checkUpdate is why an update is refused, in the order in which Kafka checks; "" if it is not.

@@ -76,6 +76,20 @@ func (c *Controller) minISRs() map[kafka.TopicID][]int {
 	return before
 }
 
+// forgetEligible is what ELR ends with: nobody keeps count any more of what is acked without those who are eligible beside
+// an ISR. Where nobody is in sync they stay.
+func (c *Controller) forgetEligible() []meta.Record {
+	if c.elrOn() || !c.cfg.Rules.ELREndsWithFeature {
+		return nil
+	}
+	return c.eachPartition(func(t *meta.TopicImage, id kafka.PartitionID, p *meta.PartitionImage) *change {
+		if len(p.ELR) == 0 || len(p.ISR) == 0 {
+			return nil
+		}
+		return c.change(t, id)
+	})
+}
+
 // settleMinISR does what follows from another min.insync.replicas. Where it has become smaller, who is not in the ISR is
 // eligible no more as soon as the ISR acks alone. Where it has become larger, or there was no ELR before, the leader begins
 // a new epoch: it learns of that from the metadata, which has the setting too, while an answer to a proposal of the old epoch

@@ -25,6 +25,7 @@ type Rules struct {
 	CancelInSync              bool // controller.cancel-in-sync
 	EligibleBelowMinISR       bool // controller.eligible-below-min-isr
 	LargerMinISRNewEpoch      bool // controller.larger-min-isr-new-epoch
+	ELREndsWithFeature        bool // controller.elr-ends-with-feature
 	OneMinISR                 bool // controller.one-min-isr
 	RegisterChecksFeatures    bool // controller.register-checks-features
 	RegisterChecksDirectories bool // controller.register-checks-directories
@@ -94,6 +95,8 @@ func (r *Rules) field(name string) *bool {
 		return &r.EligibleBelowMinISR
 	case "larger-min-isr-new-epoch":
 		return &r.LargerMinISRNewEpoch
+	case "elr-ends-with-feature":
+		return &r.ELREndsWithFeature
 	case "one-min-isr":
 		return &r.OneMinISR
 	case "register-checks-features":
@@ -170,6 +173,9 @@ var RuleDocs = []config.RuleDoc{
 		Source: "KIP-966, R17"},
 	{Room: "controller", Name: "larger-min-isr-new-epoch",
 		Doc:    "when min.insync.replicas becomes larger the leader begins a new epoch, so that it learns of no smaller ISR before it knows the setting",
+		Source: "KIP-966; found by the model of this room"},
+	{Room: "controller", Name: "elr-ends-with-feature",
+		Doc:    "when ELR is switched off, who is eligible beside an ISR is forgotten: it is not counted any more what is acked without them",
 		Source: "KIP-966; found by the model of this room"},
 	{Room: "controller", Name: "one-min-isr",
 		Doc:    "with ELR no broker has a min.insync.replicas of its own: its leader would ack what the ELR does not hold",
