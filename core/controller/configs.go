@@ -104,7 +104,7 @@ func (c *Controller) alterConfigs(req *AlterConfigs) (*AlterConfigsResponse, []m
 		}
 		resp.Resources = append(resp.Resources, out)
 	}
-	if len(records) > 0 {
+	if slices.ContainsFunc(records, setsMinISR) {
 		records = append(records, c.settleMinISR(before)...)
 	}
 	return resp, records

@@ -45,5 +45,5 @@
 //	C2  a request that is refused makes no record
 //	C3  producer ids of two blocks never overlap, whatever was dropped, as long as handed-out blocks were durable
 //	C4  with sessions, who leads is active; who is in an ISR is active, or is its last member and leads nothing
-//	C5  without ELR an ISR is never empty
+//	C5  without ELR an ISR is never empty, unless it was when ELR was switched off
 package controller

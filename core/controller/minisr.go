@@ -62,6 +62,11 @@ func (c *Controller) agreeOnMinISR() []meta.Record {
 	return records
 }
 
+func setsMinISR(r meta.Record) bool {
+	c, ok := r.(*meta.Config)
+	return ok && c.Key == minInsyncReplicas
+}
+
 // minISRs is what the leaders go by now, by topic and partition; without ELR nothing.
 func (c *Controller) minISRs() map[kafka.TopicID][]int {
 	before := map[kafka.TopicID][]int{}
@@ -104,13 +109,12 @@ func (c *Controller) settleMinISR(before map[kafka.TopicID][]int) []meta.Record 
 		if int(id) < len(before[t.ID]) {
 			was = before[t.ID][id]
 		}
-		g := c.change(t, id)
-		switch {
-		case n > was && p.Leader != kafka.NoNode && rules.LargerMinISRNewEpoch:
-			g.newEpoch = true
-		case len(p.ELR) == 0 || len(p.ISR) < n || !rules.EligibleBelowMinISR:
+		larger := n > was && p.Leader != kafka.NoNode && rules.LargerMinISRNewEpoch
+		if smaller := len(p.ELR) > 0 && len(p.ISR) >= n && rules.EligibleBelowMinISR; !larger && !smaller {
 			return nil
 		}
+		g := c.change(t, id)
+		g.newEpoch = larger
 		return g
 	})
 }
