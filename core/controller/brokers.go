@@ -239,21 +239,25 @@ func (c *Controller) heartbeat(now kafka.Now, req *BrokerHeartbeat) (*BrokerHear
 	}
 	s := *c.session(b)
 	resp := &BrokerHeartbeatResponse{CaughtUp: s.registered >= 0 && req.MetadataOffset >= s.registered}
-	var records []meta.Record
+	// Before anything that elects, or it would lead for a moment what it does not have, and nobody else stayed eligible.
+	records := c.dirsFailed(b, req.OfflineDirs)
+	works := func(d kafka.TopicID) bool { return !slices.Contains(req.OfflineDirs, d) }
+	hasDir := len(b.LogDirs) == 0 || slices.ContainsFunc(b.LogDirs, works) // one without stops by itself
+	b = c.speculative.Broker(req.Broker)
 	switch {
 	case b.Fenced && req.WantShutDown:
 		resp.ShutDown = true
-	case b.Fenced && !req.WantFence && !b.InControlledShutdown && (resp.CaughtUp || !c.cfg.Rules.UnfenceWhenCaughtUp):
-		records = c.decide(&meta.BrokerChange{Broker: b.ID, BrokerEpoch: b.Epoch, Fenced: meta.Ends})
+	case b.Fenced && !req.WantFence && !b.InControlledShutdown && hasDir && (resp.CaughtUp || !c.cfg.Rules.UnfenceWhenCaughtUp):
+		records = append(records, c.decide(&meta.BrokerChange{Broker: b.ID, BrokerEpoch: b.Epoch, Fenced: meta.Ends})...)
 		records = append(records, c.electLeaderless()...)
 	case b.Fenced:
 	case b.InControlledShutdown:
 		resp.ShutDown = !c.leadsAny(b.ID) && s.shutdown >= 0 && s.shutdown <= c.lowestActive()
 	case req.WantFence:
 		resp.ShutDown = req.WantShutDown
-		records = c.fence(b)
+		records = append(records, c.fence(b)...)
 	case req.WantShutDown && c.leadsAny(b.ID):
-		records = c.decide(&meta.BrokerChange{Broker: b.ID, BrokerEpoch: b.Epoch, InControlledShutdown: true})
+		records = append(records, c.decide(&meta.BrokerChange{Broker: b.ID, BrokerEpoch: b.Epoch, InControlledShutdown: true})...)
 		records = append(records, c.leaves(b.ID, false)...)
 	case req.WantShutDown:
 		resp.ShutDown = true
@@ -261,7 +265,6 @@ func (c *Controller) heartbeat(now kafka.Now, req *BrokerHeartbeat) (*BrokerHear
 	if resp.ShutDown && !c.speculative.Broker(b.ID).Fenced {
 		records = append(records, c.fence(b)...)
 	}
-	records = append(records, c.dirsFailed(b, req.OfflineDirs)...)
 	b = c.speculative.Broker(req.Broker)
 	c.session(b).heard, resp.Fenced = req.MetadataOffset, b.Fenced
 	if b.Fenced {
