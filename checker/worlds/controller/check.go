@@ -21,6 +21,7 @@ const (
 	prefix              // an image is what the log comes to
 	answers             // who is answered is told what is true
 	staleLives          // who is no more changes nothing
+	farewells           // who may go leads nothing
 	repeats             // a repeated request is answered and changes nothing
 	assertions
 )

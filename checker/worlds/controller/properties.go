@@ -37,6 +37,7 @@ func (w *World) Invariants() []explore.Property[State] {
 		{Name: "prefix", Doc: "the image of a controller is what a prefix of the log comes to, and what it decides fits the log", Holds: kept(prefix)},
 		{Name: "answers", Doc: "a leader that asks for what it has heard of is answered what is true, or what tells it to hear more", Holds: kept(answers)},
 		{Name: "stale-lives", Doc: "a message of an earlier life of a broker changes nothing", Holds: kept(staleLives)},
+		{Name: "farewells", Doc: "who wants to shut down is not told to go while it leads something", Holds: kept(farewells)},
 		{Name: "repeats", Doc: "a request that comes twice is answered twice, and decided once", Holds: kept(repeats)},
 		{Name: "assertions", Doc: "no machine finds an invariant of its own broken", Holds: kept(assertions)},
 	}

@@ -138,9 +138,14 @@ func (w *World) ask(s *State, at int, m *message, how mode) (branches uint64) {
 			w.answered(s, m, d.Response)
 		}
 	}
+	waits := how == stalled || len(c.pend) > 0 || at != int(s.leader)
 	if how == copied && len(d.Records) > 0 {
 		s.spend(Late)
-		s.late = append(s.late[:len(s.late):len(s.late)], m.copy(d.Response))
+		again := m
+		if !waits {
+			again = m.answered(d.Response)
+		}
+		s.late = append(s.late[:len(s.late):len(s.late)], again)
 	}
 	if len(d.Records) == 0 {
 		return branches
@@ -148,7 +153,7 @@ func (w *World) ask(s *State, at int, m *message, how mode) (branches uint64) {
 	if how == lost {
 		s.spend(Drop)
 	}
-	if how == stalled || len(c.pend) > 0 || at != int(s.leader) {
+	if waits {
 		after := before.Clone()
 		for _, r := range d.Records {
 			if err := after.Apply(r); err != nil {
@@ -166,8 +171,8 @@ func (w *World) ask(s *State, at int, m *message, how mode) (branches uint64) {
 	return branches
 }
 
-// copy is a copy of a request that stays on its way. It knows what its first one was answered.
-func (m *message) copy(answer machine.Response) *message {
+// answered is a copy of a request that stays on its way, and knows what its first one was answered.
+func (m *message) answered(answer machine.Response) *message {
 	n := *m
 	if r, ok := answer.(*machine.AlterPartitionResponse); ok && r.Code == kafka.ErrNone && r.Partitions[0].Code == kafka.ErrNone {
 		n.done, n.became = true, r.Partitions[0].PartitionEpoch
@@ -226,6 +231,7 @@ func (w *World) answered(s *State, m *message, r machine.Response) {
 		}
 	case *machine.BrokerHeartbeatResponse:
 		if b := &s.brokers[m.from-1]; r.ShutDown && b.up && b.wants && b.life == m.life {
+			w.goes(s, m.from)
 			b.end(b.life)
 		}
 	case *machine.AssignDirsResponse:
@@ -240,6 +246,15 @@ func (w *World) answered(s *State, m *message, r machine.Response) {
 			s.breaks(producerIDs, "the block from %d is given out, and was before", r.First)
 		}
 		s.given = max(s.given, r.First+int64(r.Count))
+	}
+}
+
+// goes looks at what a broker leads that may go.
+func (w *World) goes(s *State, id kafka.NodeID) {
+	for slot := range w.slots() {
+		if _, p := w.partition(s.head.image, slot); p != nil && p.Leader == id {
+			s.breaks(farewells, "b%d may go, and leads: %s", id, state(p))
+		}
 	}
 }
 

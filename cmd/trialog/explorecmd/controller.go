@@ -11,8 +11,8 @@ import (
 	"trialog/core/controller"
 )
 
-// settleSteps is more than any state of a world of a few brokers needs.
-const settleSteps = 60
+// controllerSettles is more than any state of a world of a few brokers needs.
+const controllerSettles = 60
 
 // controllerCommand explores the controllers that ship.
 func controllerCommand() *cobra.Command {
@@ -57,7 +57,7 @@ Of data the world knows who holds it: who is elected must hold everything, or th
 			}
 			s := subject[world.State]{world: w, invariants: w.Invariants(), sometimes: w.Sometimes()}
 			if settle {
-				s.invariants = append(s.invariants, explore.Settles(w, settleSteps))
+				s.invariants = append(s.invariants, explore.Settles(w, controllerSettles))
 			}
 			s.title = controllerTitle(&cfg, mutants)
 			return s.run(c, &f)
