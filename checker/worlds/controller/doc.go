@@ -10,9 +10,9 @@
 // may go on deciding for a while; nothing of it is committed.
 //
 // A broker is a stand-in, as plain as can be: it registers, hears that, beats, wants to shut down, dies with or without its
-// data; as a leader it asks for its ISR to grow by who follows it, or to shrink, with the epochs that it has heard, which
-// are the newest. That it may know old ones is in its requests: one may be on its way while the metadata changes, or come
-// twice.
+// data, loses the directory of its replicas; as a leader it asks for its ISR to grow by who follows it, or to shrink, with
+// the epochs that it has heard, which are the newest. That it may know old ones is in its requests: one may be on its way
+// while the metadata changes, or come twice. Of settings it may not have heard: it goes by the min.insync.replicas before.
 //
 // Of data the world knows who holds it: after a change of a partition that has a leader and enough in sync, only who is in
 // sync holds everything, since the leader may go on at once; who joins by a request of the leader that was still true has
