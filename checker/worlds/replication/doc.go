@@ -4,9 +4,18 @@
 // It owns the composition, the links and the budgets of faults. It never decides anything about replication: who leads,
 // what is in sync, what is cut, what is acknowledged is all of the machines. It is explored by checker/explore.
 //
-// A broker may apply the metadata late, one change at a time or several at once. A follower has one fetch on its way to
-// a leader; one that was sent in an earlier epoch may still be on its way beside it. A proposal of an ISR may be answered
-// late, or answered never and asked again while the first one is still on its way. A broker dies with its log, or with
-// less of it (a power cut), comes back in a new life, registers, hears of it, and beats. Budgets bound the faults, never
-// what heals.
+// Everybody has heard of the partition when it begins. A broker may apply the metadata late, one change at a time or several
+// at once. A proposal of an ISR may be answered late, or answered never and asked again while the first one is still on its
+// way. A broker dies with its log, or with less of it (a power cut), comes back in a new life, registers, hears of it, and
+// beats. Budgets bound the faults, never what heals.
+//
+// Fetching is one step: the follower takes in the answer that it has, asks again, and its leader answers; the new answer is
+// on its way from then on. Nothing is lost by that. Taking in an answer concerns the follower alone, so it can as well
+// happen just before the next step of the same broker; sending a request concerns nobody before it arrives. Where the order
+// does matter, when the follower hears something new or dies, the step has variants: the answer came before, or comes too
+// late; the next fetch was sent before, or was not.
+//
+// A state forgets what can have no effect: answers without news, messages of an epoch that is over when the machines, asked,
+// do not react to them, changes of the metadata that say nothing to a broker. Broker epochs count registrations. What is left
+// of a budget counts only as far as the total allows.
 package replication

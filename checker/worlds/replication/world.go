@@ -21,6 +21,7 @@ type Config struct {
 	MaxEpoch int // largest leader epoch that is looked at
 	MinISR   int
 	ELR      bool // eligible.leader.replicas.version 1
+	AcksOne  bool // producers append with acks=1, too, which fewer replicas than min.insync.replicas do not keep from
 	// Faults bounds each kind of fault, and Total all of them together.
 	Faults Budget
 	Total  int
@@ -29,31 +30,27 @@ type Config struct {
 	Controller controller.Rules
 }
 
+// AsManyAsFaults is a budget of a kind that only the total bounds.
+const AsManyAsFaults = -1
+
 // Budget is how many of each kind of fault there may be.
 type Budget struct {
 	Crash int // a process dies, and keeps its log
-	Lose  int // a power cut: it loses the last record, too
+	Lose  int // a power cut: it loses the last record, and the checkpoint of its HW
 	Fence int // the session of a broker that lives expires
 	Lag   int // a follower is behind for replica.lag.time.max.ms
-	Drop  int // a message is lost, or answered too late
-	Elect int // somebody asks for the preferred leader
+	Drop  int // an answer is lost, or a proposal is answered too late
+	Elect int // somebody makes a replica the preferred one, and asks for the preferred leader
+}
+
+func (b *Budget) kinds() []*int {
+	return []*int{&b.Crash, &b.Lose, &b.Fence, &b.Lag, &b.Drop, &b.Elect}
 }
 
 // entry is a record in a log.
 type entry struct {
 	id    uint8
 	epoch kafka.LeaderEpoch
-}
-
-// node is a broker. It never changes once a state has it.
-type node struct {
-	up     bool
-	life   int64 // broker epoch
-	seen   int   // how much of the metadata it has applied
-	m      *replica.Replica
-	log    []entry
-	epochs *epochs.Cache
-	hw     kafka.Offset // checkpointed
 }
 
 // fetch is a fetch on its way, or its answer.
@@ -72,25 +69,53 @@ type alter struct {
 	answer   replica.Altered
 }
 
+// node is a broker, and what is on its way from it or to it. It never changes once a state has it.
+type node struct {
+	up      bool
+	life    int64 // broker epoch
+	m       *replica.Replica
+	log     []entry
+	epochs  *epochs.Cache
+	hw      kafka.Offset // checkpointed when it died; taken up once
+	answer  *fetch       // what its leader answered, and it has not taken in
+	late    *fetch       // a fetch of an epoch that is over for this broker, or its answer
+	alters  []alter
+	encoded []byte
+}
+
 // view is the metadata as it was at a moment.
 type view struct {
-	partition meta.PartitionImage
-	brokers   []replica.Broker
+	partition  meta.PartitionImage
+	brokers    []replica.Broker
+	registered int64 // lives that were ever registered
+	encoded    []byte
 }
 
 // State is a state of the world. What it points to never changes.
 type State struct {
 	nodes   [MaxBrokers]*node
-	fetches [MaxBrokers][]fetch
-	alters  [MaxBrokers][]alter
+	seen    [MaxBrokers]int // how much of the metadata each has applied
 	ctl     *controller.Controller
-	views   []view
+	views   []*view
 	used    Budget
 	total   int
 	written uint8
-	acked   []entry // by offset: what acks=all was told
-	wrong   string  // a machine's assertion failed, or two records were acked at one offset
+	shown   []entry // by offset: what consumers could read; what acks=all was told is among it
+	wrong   string  // a machine's assertion failed, or two records were shown at one offset
+
+	// While a step is made.
+	owned [MaxBrokers]ownership
+	marks uint64
 }
+
+// ownership says what of a node is the state's own.
+type ownership uint8
+
+const (
+	shared  ownership = iota
+	copied            // the node
+	deepend           // and its machine
+)
 
 // World is the world of a configuration.
 type World struct {
@@ -107,10 +132,18 @@ func New(cfg Config) (*World, error) {
 		have, low, top int
 	}{
 		{"brokers", cfg.Brokers, 2, MaxBrokers}, {"records", cfg.Records, 1, 6}, {"epochs", cfg.MaxEpoch, 0, 9},
-		{"min.insync.replicas", cfg.MinISR, 1, cfg.Brokers}, {"faults", cfg.Total, 0, 20},
+		{"min-isr", cfg.MinISR, 1, cfg.Brokers}, {"faults", cfg.Total, 0, 20},
 	} {
 		if c.have < c.low || c.have > c.top {
 			return nil, fmt.Errorf("%s %d: want %d to %d", c.name, c.have, c.low, c.top)
+		}
+	}
+	for _, most := range cfg.Faults.kinds() {
+		if *most == AsManyAsFaults || *most > cfg.Total {
+			*most = cfg.Total
+		}
+		if *most < 0 {
+			return nil, fmt.Errorf("a budget of %d: want 0 or more, or -1 for as many as faults", *most)
 		}
 	}
 	w := &World{cfg: cfg}
@@ -128,7 +161,7 @@ func New(cfg Config) (*World, error) {
 	for n := kafka.NodeID(1); int(n) <= cfg.Brokers; n++ {
 		a.Replicas = append(a.Replicas, n)
 		r := s.decide(&controller.RegisterBroker{Broker: n, Incarnation: kafka.TopicID{2, byte(n)}, PreviousEpoch: kafka.NoBrokerEpoch}).(*controller.RegisterBrokerResponse)
-		s.decide(&controller.BrokerHeartbeat{Broker: n, BrokerEpoch: r.BrokerEpoch, MetadataOffset: int64(len(s.views))})
+		s.decide(&controller.BrokerHeartbeat{Broker: n, BrokerEpoch: r.BrokerEpoch, MetadataOffset: r.BrokerEpoch})
 		s.nodes[n-1] = &node{up: true, life: r.BrokerEpoch, m: replica.New(w.replicaConfig(n)), epochs: &epochs.Cache{}}
 	}
 	s.decide(&controller.CreateTopics{Topics: []controller.NewTopic{{
@@ -137,35 +170,61 @@ func New(cfg Config) (*World, error) {
 	if s.ctl.Image().Topic("t") == nil {
 		return nil, fmt.Errorf("the topic could not be made: %s", s.ctl)
 	}
+	for i := range cfg.Brokers {
+		s.hear(i, len(s.views))
+	}
+	s.seal(w)
 	return w, nil
 }
 
 func (w *World) replicaConfig(n kafka.NodeID) replica.Config {
-	return replica.Config{
-		Node: n, FlushMessages: replica.NoFlushPolicy, FlushMs: replica.NoFlushPolicy, MinISR: w.cfg.MinISR, LagMs: 1, Rules: w.cfg.Replica,
+	c := replica.Config{
+		Node: n, FlushMessages: replica.NoFlushPolicy, FlushMs: replica.NoFlushPolicy, MinISR: w.cfg.MinISR, Rules: w.cfg.Replica,
 	}
+	if w.cfg.Faults.Lag > 0 {
+		c.LagMs = 1
+	}
+	return c
+}
+
+// String is the bounds of the world.
+func (w *World) String() string {
+	c, b := &w.cfg, &w.cfg.Faults
+	text := fmt.Sprintf("%d brokers, %d records, epochs 0 to %d, min.insync.replicas %d", c.Brokers, c.Records, c.MaxEpoch, c.MinISR)
+	if c.ELR {
+		text += ", ELR"
+	}
+	if c.AcksOne {
+		text += ", acks=1 too"
+	}
+	return text + fmt.Sprintf(", up to %d faults of crash %d, lose %d, fence %d, lag %d, drop %d, elect %d", c.Total, b.Crash, b.Lose, b.Fence,
+		b.Lag, b.Drop, b.Elect)
 }
 
 var now = kafka.Now{MonoNs: 1, WallMs: 1}
 
-// decide has the controller decide, and commits it. s.ctl is the state's own.
+// decide has the controller decide, and commits it. Offsets of the metadata count registrations: nothing but a
+// registration is ever waited for.
 func (s *State) decide(req controller.Request) controller.Response {
+	s.ctl = s.ctl.Clone()
 	d := s.ctl.Handle(now, req)
 	if len(s.ctl.Committed(d.Seq)) > 0 {
-		v := view{}
+		v := &view{}
 		if t := s.ctl.Image().Topic("t"); t != nil {
 			v.partition = t.Partitions[0]
 		}
 		for _, b := range s.ctl.Image().Brokers() {
 			v.brokers = append(v.brokers, replica.Broker{Node: b.ID, Epoch: b.Epoch, Barred: !b.Active()})
+			v.registered = max(v.registered, b.Epoch)
 		}
+		v.encoded = v.appendTo(nil)
 		s.views = append(s.views[:len(s.views):len(s.views)], v)
-		s.ctl.Reached(now, int64(len(s.views)))
+		s.ctl.Reached(now, v.registered)
 	}
 	return d.Response
 }
 
-// Init is the one initial state: everybody is registered, nobody has heard of the partition.
+// Init is the one initial state: everybody is registered and has heard of the partition, which is empty.
 func (w *World) Init() []State { return []State{w.init} }
 
 // Perms: replicas are not alike, since the order of the assignment says who leads.
@@ -174,6 +233,25 @@ func (w *World) Perms() []explore.Perm { return []explore.Perm{nil} }
 // Permute renames nobody.
 func (w *World) Permute(s *State, _ explore.Perm, to *State) { *to = *s }
 
-func (s *State) now() *view { return &s.views[len(s.views)-1] }
+func (s *State) now() *view { return s.views[len(s.views)-1] }
 
 func (n *node) leo() kafka.Offset { return int64(len(n.log)) }
+
+// own is a copy of a node for this state alone.
+func (s *State) own(i int) *node {
+	if s.owned[i] == shared {
+		n := *s.nodes[i]
+		s.nodes[i], s.owned[i] = &n, copied
+	}
+	return s.nodes[i]
+}
+
+// machine is a copy of a node with a machine of its own.
+func (s *State) machine(i int) *node {
+	n := s.own(i)
+	if s.owned[i] == copied {
+		n.m, n.epochs = n.m.Clone(), n.epochs.Clone()
+		s.owned[i] = deepend
+	}
+	return n
+}

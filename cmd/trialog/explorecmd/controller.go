@@ -55,7 +55,12 @@ Of data the world knows who holds it: who is elected must hold everything, or th
 			if err != nil {
 				return fmt.Errorf("explore: --%w", err)
 			}
-			s := subject[world.State]{world: w, invariants: w.Invariants(), sometimes: w.Sometimes()}
+			s := subject[world.State]{world: w, invariants: w.Invariants(), sometimes: w.Sometimes(), faults: cfg.Total}
+			s.below = func(n int) (explore.World[world.State], error) {
+				cfg := cfg
+				cfg.Total = n
+				return world.New(cfg)
+			}
 			if settle {
 				s.invariants = append(s.invariants, explore.Settles(w, controllerSettles))
 			}

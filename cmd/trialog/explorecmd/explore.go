@@ -66,14 +66,16 @@ func Command() *cobra.Command {
 bounds were visited), violated (with a shortest counterexample), not exhausted (capped or interrupted; it claims nothing).
 
 Exit codes: 0 exhausted, nothing violated; 1 violated; 2 not exhausted; 3 usage, an unknown world, a bound out of range.`,
-		Example: `  trialog explore replication --brokers 2 --crash 1 --fence 1 --lag 1 --drop 1 --faults 1
-  trialog explore replication --mutant replica.maximal-isr --lag 1 --faults 1
+		Example: `  trialog explore replication --brokers 3 --faults 1
+  trialog explore replication --mutant replica.maximal-isr --faults 1
   trialog explore replication-atomic --variant kip320 --replicas 3 --log 2 --records 2 --epochs 2
   trialog explore replication-atomic --variant kip101 --replicas 2 --log 3 --records 3 --epochs 2 --leaderless --invariant acked`,
 		RunE: func(c *cobra.Command, args []string) error {
 			var worlds []string
 			for _, w := range c.Commands() {
-				worlds = append(worlds, w.Name())
+				if w.Name() != "table" {
+					worlds = append(worlds, w.Name())
+				}
 			}
 			if len(args) == 0 {
 				return fmt.Errorf("explore: no world: want one of %s", strings.Join(worlds, ", "))
@@ -81,7 +83,7 @@ Exit codes: 0 exhausted, nothing violated; 1 violated; 2 not exhausted; 3 usage,
 			return fmt.Errorf("explore: world %q: want one of %s", args[0], strings.Join(worlds, ", "))
 		},
 	}
-	c.AddCommand(atomicCommand(), controllerCommand(), replicationCommand())
+	c.AddCommand(atomicCommand(), controllerCommand(), replicationCommand(), tableCommand())
 	return c
 }
 
@@ -91,6 +93,10 @@ type subject[S any] struct {
 	world      explore.World[S]
 	invariants []explore.Property[S]
 	sometimes  []explore.Property[S]
+	// faults is the budget of the world, and below makes the same world with a smaller one: those are searched first, so
+	// that the smallest number of faults that breaks it is found.
+	faults int
+	below  func(faults int) (explore.World[S], error)
 }
 
 // run does what the flags ask for.
@@ -154,15 +160,30 @@ func (s *subject[S]) search(ctx context.Context, out io.Writer, f *flags) error 
 	if f.dive {
 		do = explore.Dive[S]
 	}
-	r := do(ctx, s.world, o)
+	var r explore.Result
+	var budgets []budget
+	for n := range s.faults + 1 {
+		w := s.world
+		if n < s.faults {
+			if w, err = s.below(n); err != nil {
+				return err
+			}
+		}
+		r = do(ctx, w, o)
+		budgets = append(budgets, budget{n, r.Verdict, r.Distinct, r.Depth})
+		if r.Verdict != explore.Exhausted {
+			break
+		}
+	}
 	endProgress()
 	if f.json {
 		err = cli.PrintJSON(out, struct {
 			World string `json:"world"`
 			explore.Result
-		}{s.title, r})
+			Budgets []budget `json:"budgets,omitempty"`
+		}{s.title, r, budgets})
 	} else {
-		_, err = io.WriteString(out, s.title+"\n"+Text(&r))
+		_, err = io.WriteString(out, s.title+"\n"+budgetsText(budgets)+Text(&r))
 	}
 	if err != nil {
 		return err
@@ -174,6 +195,33 @@ func (s *subject[S]) search(ctx context.Context, out io.Writer, f *flags) error 
 		return cli.Exit(cli.Unknown, nil)
 	}
 	return nil
+}
+
+// budget is what was found with so many faults.
+type budget struct {
+	Faults   int             `json:"faults"`
+	Verdict  explore.Verdict `json:"verdict"`
+	Distinct uint64          `json:"distinct"`
+	Depth    int             `json:"depth"`
+}
+
+// budgetsText has a line for each budget of faults, if there are several.
+func budgetsText(budgets []budget) string {
+	if len(budgets) < 2 {
+		return ""
+	}
+	var b strings.Builder
+	verified := -1
+	for _, r := range budgets {
+		fmt.Fprintf(&b, "faults %d   %s, %d states, depth %d\n", r.Faults, r.Verdict, r.Distinct, r.Depth)
+		if r.Verdict == explore.Exhausted {
+			verified = r.Faults
+		}
+	}
+	if verified >= 0 {
+		fmt.Fprintf(&b, "verified up to %d faults\n", verified)
+	}
+	return b.String()
 }
 
 // Text is a result for people.
