@@ -127,6 +127,9 @@ func (c *Controller) Committed(seq int64) []meta.Record {
 func (c *Controller) Drop() {
 	c.pending = nil
 	c.speculative = c.committed.Clone()
+	// Broker epochs that nobody was told may be given again, and have to be: one above its offset in the log could be given
+	// by the next controller, too, once its broker is forgotten.
+	c.lastEpoch = 0
 }
 
 // Lead makes the machine the controller of a term. It decides nothing before Reached has come to barrier, the offset up to
@@ -208,7 +211,7 @@ func (c *Controller) Active() bool { return c.active }
 // Image is the committed image; read-only, it never changes: later commits make another one.
 func (c *Controller) Image() *meta.Image { return c.committed }
 
-// LastEpoch is the last broker epoch that it gave, committed or not; no later one is smaller.
+// LastEpoch is the last broker epoch that it gave, committed or pending; the next one is larger.
 func (c *Controller) LastEpoch() int64 { return c.lastEpoch }
 
 // Pending is how many decisions wait for Committed.
