@@ -8,7 +8,7 @@ ENGINE ?= auto
 # Packages whose transcripts and golden files `make rewrite` regenerates.
 GOLDEN = $(sort $(dir $(shell grep -rlE --include='*_test.go' 'flag.Bool."rewrite"|transcript[.]Run' core netsim checker cmd)))
 
-.PHONY: help build trial trials trial-wasm test test-clients test-report race hostile repeat bench lint generate rewrite ci crash-sweep crash-sweep-ci sweep-guest soak
+.PHONY: help build trial trials trial-wasm test test-clients test-report race hostile repeat bench lint generate rewrite ci crash-sweep crash-sweep-ci sweep-guest soak explore explore-ci
 
 help: ## list the targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "%-14s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -49,6 +49,16 @@ crash-sweep: sweep-guest ## crash the storage engine at every write, with every 
 crash-sweep-ci: sweep-guest ## a short form of it
 	bin/trialog sweep --engine $(ENGINE) --short
 	bin/trialog sweep --engine $(ENGINE) --short --mutants --show 0
+
+explore: build ## walk all states of the closed worlds: fills the tables in checker/worlds, can be interrupted; minutes
+	bin/trialog explore table checker/worlds/bounds.txt --fill
+	bin/trialog explore table checker/worlds/killers.txt --fill
+	bin/trialog explore table checker/worlds/bounds.txt
+	bin/trialog explore table checker/worlds/killers.txt
+
+explore-ci: build ## a short form of it: the rows marked ci give what the tables say
+	bin/trialog explore table checker/worlds/bounds.txt --ci
+	bin/trialog explore table checker/worlds/killers.txt --ci
 
 soak: build ## a broker works for 24 hours of virtual time, and holds on to nothing; FOR=1h for less
 	bin/trialog soak --engine $(ENGINE) --work $(or $(FOR),24h)
@@ -97,7 +107,7 @@ generate: ## what is generated from other files
 rewrite: ## regenerate golden files and transcripts
 	$(GO) test -short $(addprefix ./,$(GOLDEN)) -rewrite
 
-ci: lint build trial trial-wasm crash-sweep-ci race test-clients test-report generate rewrite test ## what .ci/run calls
+ci: lint build trial trial-wasm crash-sweep-ci explore-ci race test-clients test-report generate rewrite test ## what .ci/run calls
 	$(MAKE) hostile FOR=1m
 	$(MAKE) soak FOR=1h
 	$(MAKE) trials SEEDS=4 EXPERIMENTS='002 003 004'
