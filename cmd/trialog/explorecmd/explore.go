@@ -83,7 +83,7 @@ Exit codes: 0 exhausted, nothing violated; 1 violated; 2 not exhausted; 3 usage,
 			return fmt.Errorf("explore: world %q: want one of %s", args[0], strings.Join(worlds, ", "))
 		},
 	}
-	c.AddCommand(atomicCommand(), controllerCommand(), replicationCommand(), tableCommand())
+	c.AddCommand(atomicCommand(), controllerCommand(), producerCommand(), replicationCommand(), tableCommand())
 	return c
 }
 

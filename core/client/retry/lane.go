@@ -77,6 +77,7 @@ type Lane[P comparable] struct {
 	identity Identity
 	next     kafka.Sequence // of the next new batch under identity
 	void     bool           // identity is given up: what was sent under it is settled by its next answer
+	proven   bool           // a batch under identity was appended: brokers know it, and refuse what does not follow
 }
 
 // New is an empty lane.
@@ -109,7 +110,7 @@ func (l *Lane[P]) Failures() int { return l.failures }
 
 // Next is the oldest batch that waits, if it may be sent now. It is called before every attempt.
 func (l *Lane[P]) Next() (payload P, ok bool) {
-	if l.rewind || l.inFlight >= l.cfg.MaxInFlight {
+	if l.rewind || l.inFlight >= l.cfg.MaxInFlight || l.inFlight > 0 && l.isFirst() {
 		return payload, false
 	}
 	for i := range l.queue {
@@ -120,10 +121,14 @@ func (l *Lane[P]) Next() (payload P, ok bool) {
 	return payload, false
 }
 
+// isFirst reports that nothing was appended under the identity yet. A leader that has never seen a producer takes its first
+// batch whatever the number (KIP-360): with two in flight, that may be the second.
+func (l *Lane[P]) isFirst() bool { return l.cfg.Idempotent && !l.proven && l.cfg.Rules.FirstAlone }
+
 // waitsForVoid reports that batches of a given-up identity are in flight: what follows comes after they are home.
 func (l *Lane[P]) waitsForVoid() bool {
 	if l.void && l.inFlight == 0 {
-		l.void, l.identity = false, NoIdentity
+		l.void, l.proven, l.identity = false, false, NoIdentity
 	}
 	return l.void && l.cfg.Rules.VoidComesHome
 }
@@ -145,7 +150,7 @@ func (l *Lane[P]) Numbered(payload P) bool { return l.find(payload).Sequence >= 
 func (l *Lane[P]) Number(payload P, id Identity) Batch[P] {
 	b := l.find(payload)
 	if id != l.identity && l.numbered() == 0 {
-		l.identity, l.next = id, 0
+		l.identity, l.next, l.proven = id, 0, false
 	}
 	b.Identity, b.Sequence = l.identity, l.next
 	l.next = l.endOf(b)
@@ -186,6 +191,7 @@ func (l *Lane[P]) Done(payload P) Batch[P] {
 	b := l.find(payload)
 	l.comeHome(b)
 	l.failures = 0
+	l.proven = l.proven || b.Identity == l.identity
 	return l.remove(b)
 }
 
@@ -317,7 +323,7 @@ func (l *Lane[P]) Clone() *Lane[P] {
 // AppendTo appends a canonical binary form: equal futures, equal bytes. payload writes a payload. Configuration is not in
 // it, nor is what only says how long to pause.
 func (l *Lane[P]) AppendTo(b []byte, payload func([]byte, P) []byte) []byte {
-	b = append(b, bits(l.rewind, l.void))
+	b = append(b, bits(l.rewind, l.void, l.proven))
 	b = appendIdentity(b, l.identity)
 	b = binary.AppendVarint(b, int64(l.next))
 	b = append(b, byte(len(l.queue)))

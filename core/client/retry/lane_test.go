@@ -16,10 +16,10 @@ var (
 	outOfOrder    = Failure{Outcome: Unknown, Code: kafka.ErrOutOfOrderSequenceNumber}
 )
 
-// lane is an idempotent one with batches of one record: 'a', 'b', ...
+// lane is an idempotent one with batches of one record: 'a', 'b', ... It sends the first one not alone (TestFirstAlone).
 func lane(batches int, off ...string) *Lane[rune] {
 	cfg := Config{Idempotent: true, MaxInFlight: 6, Retries: -1, Rules: AllRules()}
-	for _, rule := range off {
+	for _, rule := range append(off, "first-alone") {
 		if !cfg.Rules.Off(rule) {
 			panic(rule)
 		}
@@ -58,6 +58,35 @@ func numbers(l *Lane[rune]) (all []kafka.Sequence) {
 		all = append(all, b.Sequence)
 	}
 	return all
+}
+
+// A leader that does not know the producer takes its first batch whatever the number, and refuses what should have come
+// before it: with two in flight, the first may meet a broker that does not lead yet, and the second one that does.
+func TestFirstAlone(t *testing.T) {
+	l := lane(4)
+	l.cfg.Rules = AllRules()
+	require.Equal(t, "a", send(l, first))
+	l.Failed('a', lost)
+	l.Resume()
+	require.Equal(t, "a", send(l, first))
+	l.Done('a')
+	require.Equal(t, "bcd", send(l, first))
+	late := lost
+	late.Late = true
+	require.True(t, l.Failed('b', late).Retired)
+	l.Failed('c', outOfOrder)
+	l.Done('d')
+	l.Add('e', 1)
+	l.Add('f', 1)
+	require.Equal(t, "e", send(l, second), "another identity, another first")
+	l.Done('e')
+	require.Equal(t, "f", send(l, second))
+
+	plain := New[rune](Config{MaxInFlight: 2, Rules: AllRules()})
+	plain.Add('a', 1)
+	plain.Add('b', 1)
+	require.Equal(t, "ab", send(plain, NoIdentity), "there is nothing to know of a producer that has no id")
+	require.Equal(t, "ab", send(lane(2), first), "off")
 }
 
 func TestFiveInFlight(t *testing.T) {

@@ -5,6 +5,7 @@ import "trialog/core/config"
 // Rules are the safety mechanisms of this room; true is the safe behaviour. A client has all of them on: they are switched
 // off in tests and in closed worlds only.
 type Rules struct {
+	FirstAlone              bool // client.first-alone
 	FiveInFlight            bool // client.five-in-flight
 	RetryInOrder            bool // client.retry-in-order
 	OutOfOrderBehindAnother bool // client.out-of-order-behind-another
@@ -36,6 +37,8 @@ func (r *Rules) Off(name string) bool {
 // field is nil for a name that is no rule.
 func (r *Rules) field(name string) *bool {
 	switch name {
+	case "first-alone":
+		return &r.FirstAlone
 	case "five-in-flight":
 		return &r.FiveInFlight
 	case "retry-in-order":
@@ -58,6 +61,9 @@ func (r *Rules) field(name string) *bool {
 
 // RuleDocs documents the rules.
 var RuleDocs = []config.RuleDoc{
+	{Room: "client", Name: "first-alone",
+		Doc:    "under a new identity one batch is in flight until one was appended: a leader that does not know the producer would take the second for the first",
+		Source: "KIP-360, KAFKA-15591; found by trialog explore producer"},
 	{Room: "client", Name: "five-in-flight",
 		Doc:    "an idempotent producer has five batches of a partition in flight at most: a broker remembers no more of them",
 		Source: "KAFKA-5494, P01"},
