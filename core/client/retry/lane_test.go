@@ -86,7 +86,7 @@ func TestFirstAlone(t *testing.T) {
 	plain.Add('a', 1)
 	plain.Add('b', 1)
 	require.Equal(t, "ab", send(plain, NoIdentity), "there is nothing to know of a producer that has no id")
-	require.Equal(t, "ab", send(lane(2), first), "off")
+	require.Equal(t, "ab", send(lane(2, "first-alone"), first), "off")
 }
 
 func TestFiveInFlight(t *testing.T) {
