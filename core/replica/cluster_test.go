@@ -26,6 +26,7 @@ type cluster struct {
 	racks    []string
 	fenced   []kafka.NodeID
 	now      kafka.Now
+	quiet    bool // nothing is told
 
 	shell faults
 	ctl   *control // the controller that ships, where the story does not speak for it
@@ -364,7 +365,9 @@ func (c *cluster) do(t require.TestingT, b *broker, effects []Effect, a *arrived
 		if e.Kind == SetTimer || e.Kind == StopTimer || e.Kind == AckLocal {
 			continue
 		}
-		text += fmt.Sprintf("  b%d: %s\n", b.node, e)
+		if !c.quiet {
+			text += fmt.Sprintf("  b%d: %s\n", b.node, e)
+		}
 		switch e.Kind {
 		case AdvanceHW:
 			b.hw = e.Offset

@@ -22,6 +22,7 @@ type control struct {
 	heard int                    // how much of the log it has applied
 	views []view                 // the metadata after each decision that changed it
 	seen  map[kafka.NodeID]int
+	term  int32
 	held  *Effect // a copy of a proposal that is still on its way
 }
 
@@ -33,7 +34,7 @@ type view struct {
 var topic = kafka.TopicID{1}
 
 // newControl has every broker registered and unfenced, and the topic made: b1 leads, and nobody has heard of it.
-func newControl(t *testing.T, c *cluster, elr bool, rules controller.Rules) *control {
+func newControl(t require.TestingT, c *cluster, elr bool, rules controller.Rules) *control {
 	base := &meta.Image{}
 	if elr {
 		require.NoError(t, base.Apply(&meta.FeatureLevel{Name: "eligible.leader.replicas.version", Level: 1}))
@@ -42,9 +43,8 @@ func newControl(t *testing.T, c *cluster, elr bool, rules controller.Rules) *con
 		Node: 100, NumPartitions: 1, DefaultReplicationFactor: 1, MinISR: int32(c.minISR), SessionTimeoutMs: 9, Rules: rules,
 	}}
 	k.c = controller.New(k.cfg, base)
-	a := controller.Assignment{}
+	a := controller.Assignment{Replicas: c.replicas}
 	for _, b := range c.brokers {
-		a.Replicas = append(a.Replicas, b.node)
 		k.register(t, c, b, kafka.NoBrokerEpoch)
 		k.seen[b.node] = len(k.views)
 		k.beat(c, b, false)
@@ -72,10 +72,13 @@ func (k *control) do(c *cluster, req controller.Request) (controller.Response, s
 		v.partition = t.Partitions[0]
 	}
 	for _, b := range k.c.Image().Brokers() {
-		v.brokers = append(v.brokers, Broker{Node: b.ID, Epoch: b.Epoch, Barred: !b.Active()})
+		v.brokers = append(v.brokers, Broker{Node: b.ID, Epoch: b.Epoch, Barred: !b.Active(), Fenced: b.Fenced})
 	}
 	k.views = append(k.views, v)
 	k.c.Reached(c.now, int64(len(k.views)))
+	if c.quiet {
+		return d.Response, ""
+	}
 	return d.Response, "  controller: " + v.String() + "\n"
 }
 
@@ -154,25 +157,25 @@ func (k *control) fromBroker(t *testing.T, c *cluster, b *broker, verb string, a
 // hear has a broker apply all of the metadata.
 func (k *control) hear(t require.TestingT, c *cluster, b *broker) string {
 	k.seen[b.node] = len(k.views)
-	v := k.views[len(k.views)-1]
-	p := &v.partition
-	if p.LeaderEpoch <= b.m.Epoch() {
-		if b.m.Role() != Leader {
-			return ""
-		}
-		return c.do(t, b, b.m.ISRCommitted(c.now, p.PartitionEpoch, p.ISR, b.m.SetBrokers(v.brokers, nil)), nil)
-	}
-	leo := b.leo()
-	if p.Leader != b.node {
-		return c.do(t, b, b.m.BecomeFollower(c.now, Following{
+	return c.do(t, b, k.take(c, b, &k.views[len(k.views)-1]), nil)
+}
+
+// take has a replica take up the metadata of a moment.
+func (k *control) take(c *cluster, b *broker, v *view) []Effect {
+	p, leo := &v.partition, b.leo()
+	switch {
+	case p.LeaderEpoch <= b.m.Epoch():
+		return b.m.Assigned(c.now, Assignment{PartitionEpoch: p.PartitionEpoch, Replicas: p.Replicas, ISR: p.ISR, Brokers: v.brokers}, nil)
+	case p.Leader != b.node:
+		return b.m.BecomeFollower(c.now, Following{
 			Epoch: p.LeaderEpoch, PartitionEpoch: p.PartitionEpoch, Leader: p.Leader, LogStart: b.start, LEO: leo, Flushed: leo, HW: b.hw,
-		}, nil), nil)
+		}, nil)
 	}
 	b.epochs.Assign(p.LeaderEpoch, leo)
-	return c.do(t, b, b.m.BecomeLeader(c.now, Leadership{
+	return b.m.BecomeLeader(c.now, Leadership{
 		Epoch: p.LeaderEpoch, PartitionEpoch: p.PartitionEpoch, Replicas: p.Replicas, ISR: p.ISR, Brokers: v.brokers, LogStart: b.start,
 		LEO: leo, Flushed: leo, HW: b.hw,
-	}, nil), nil)
+	}, nil)
 }
 
 // decides is: controller decides b1 [unheard] (on the newest proposal of b1) | controller late b1 (the answer arrives) |

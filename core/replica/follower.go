@@ -54,7 +54,8 @@ func (r *Replica) NextFetch(last kafka.LeaderEpoch, brokerEpoch int64) (Fetch, b
 // FetchAnswered takes in the leader's answer to asked. mine is what this replica's own log says of a.Ours.Epoch, if the
 // answer diverges. The effects say what to do with the log: Truncate, Restart, or AppendFetched; afterwards Truncated,
 // Restarted or FollowerAppended is called. An answer to what this replica would not ask any more is dropped: it may be
-// another epoch's, or it leads by now (KAFKA-13207).
+// another epoch's, or it leads by now (KAFKA-13207). Law: it is the answer to the newest fetch, and comes once: a follower
+// that has given up on a fetch has closed its connection.
 func (r *Replica) FetchAnswered(asked Fetch, a Answer, mine EpochEnd, out []Effect) []Effect {
 	if r.cfg.Rules.DropStaleAnswers && (r.role != Follower || asked.Epoch != r.epoch || asked.Offset != r.leo) {
 		return out

@@ -271,7 +271,11 @@ func (r *Replica) Assigned(now kafka.Now, a Assignment, out []Effect) []Effect {
 	r.takeBrokers(a.Brokers)
 	out = r.lowMoved(low, out)
 	if a.PartitionEpoch == r.partEpoch && r.cfg.Rules.LateMetadataKeepsProposal {
-		return r.progress(now, out)
+		out = r.progress(now, out)
+		for i := range r.members {
+			out = r.maybeExpand(&r.members[i], out)
+		}
+		return out
 	}
 	return r.commit(now, a.PartitionEpoch, a.ISR, out)
 }

@@ -146,9 +146,11 @@ func (r *Replica) Fetched(now kafka.Now, f Fetch, ours EpochEnd, out []Effect) (
 }
 
 // FetchStands reports that a follower's fetch may go on waiting for records: nothing else is to be told (Kafka's
-// DelayedFetch). A higher HW alone wakes nobody: it goes with the next answer.
+// DelayedFetch). A higher HW alone wakes nobody: it goes with the next answer. Law: it is asked again after the records of an
+// answer were read, unless nothing can come between Fetched and the reading. When the fetch does not stand any more, it is
+// handed to Fetched again, and what was read is thrown away.
 func (r *Replica) FetchStands(f Fetch) bool {
-	return r.checkFetch(&f) == kafka.ErrNone && r.member(f.Replica) != nil && f.Offset <= r.leo
+	return r.checkFetch(&f) == kafka.ErrNone && r.member(f.Replica) != nil && f.Offset >= r.logStart && f.Offset <= r.leo
 }
 
 // checkFetch compares epochs. A follower must name one; only clients may leave it out.
