@@ -36,7 +36,6 @@ var unseen = map[string]string{
 	"replica.hw-waits-for-near":              "keeps a follower from never coming in; no record is lost by it",
 	"replica.acks-end-with-leadership":       "the shell fails waiting produces; there is no shell here",
 	"replica.append-known-epochs":            "an answer carries records of its leader's epochs only, and a late one is dropped whole",
-	"replica.late-metadata-keeps-proposal":   "a follower that fetches is near, and hw-waits-for-near counts it",
 	"replica.delete-below-hw":                "nothing is ever deleted here",
 	"replica.lso-waits-for-markers":          "no transactions here",
 	"controller.elr-ends-with-feature":       "features do not change here",

@@ -75,8 +75,9 @@ func (s *State) hear(i, upTo int) {
 	id := kafka.NodeID(i + 1)
 	if p.LeaderEpoch <= s.nodes[i].m.Epoch() {
 		if s.nodes[i].m.Role() == replica.Leader {
-			m := s.machine(i).m
-			s.act(i, m.ISRCommitted(now, p.PartitionEpoch, p.ISR, m.SetBrokers(v.brokers, nil)), nil)
+			s.act(i, s.machine(i).m.Assigned(now, replica.Assignment{
+				PartitionEpoch: p.PartitionEpoch, Replicas: p.Replicas, ISR: p.ISR, Brokers: v.brokers,
+			}, nil), nil)
 		}
 		return
 	}

@@ -214,7 +214,7 @@ func (s *State) decide(req controller.Request) controller.Response {
 			v.partition = t.Partitions[0]
 		}
 		for _, b := range s.ctl.Image().Brokers() {
-			v.brokers = append(v.brokers, replica.Broker{Node: b.ID, Epoch: b.Epoch, Barred: !b.Active()})
+			v.brokers = append(v.brokers, replica.Broker{Node: b.ID, Epoch: b.Epoch, Barred: !b.Active(), Fenced: b.Fenced})
 			v.registered = max(v.registered, b.Epoch)
 		}
 		v.encoded = v.appendTo(nil)

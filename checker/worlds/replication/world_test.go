@@ -52,8 +52,8 @@ func TestExhausted(t *testing.T) {
 		depth    int
 	}{
 		"two brokers, one fault":    {oneFault, 2433, 14},
-		"two brokers, two faults":   {twoFaults, 28352, 19},
-		"two brokers, a power cut":  {onePowerCut, 18321, 21},
+		"two brokers, two faults":   {twoFaults, 28275, 19},
+		"two brokers, a power cut":  {onePowerCut, 18367, 21},
 		"three brokers":             {threeOne, 8879, 17},
 		"three brokers, power cuts": {threeCut, 7159, 18},
 	} {
