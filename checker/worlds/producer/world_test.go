@@ -29,6 +29,8 @@ var (
 	bump     = Config{Batches: 2, InFlight: 2, MinISR: 1, Bump: true, Faults: all(2), Total: 2}
 	twoMore  = Config{Batches: 3, InFlight: 2, MinISR: 1, Faults: all(2), Total: 2}
 	twoOfTwo = Config{Batches: 3, InFlight: 2, MinISR: 2, Faults: all(2), Total: 2}
+	late     = Config{Batches: 4, InFlight: 3, MinISR: 1, Faults: Budget{Elect: 1, Late: 1}, Total: 2}
+	anew     = Config{Batches: 2, InFlight: 2, MinISR: 1, Bump: true, Faults: Budget{Break: 1, Elect: 2, Restart: 1}, Total: 4}
 	six      = Config{Batches: 7, InFlight: 6, MinISR: 1, Faults: Budget{Break: 1}, Total: 1}
 )
 
@@ -92,6 +94,8 @@ func TestKills(t *testing.T) {
 		{"client.give-up-in-doubt", two, "offset", 8},
 		{"client.give-up-at-gap", twoOfTwo, "refused", 17},
 		{"client.one-identity", twoMore, "no-duplicate", 13},
+		{"client.void-comes-home", late, "given-up", 12},
+		{"producers.rebuild-after-cut", anew, "no-duplicate", 15},
 		{"producers.detect-duplicates", one, "no-duplicate", 5},
 		{"producers.remember-five", one, "refused", 13},
 		{"producers.check-order", one, "no-gap", 12},
