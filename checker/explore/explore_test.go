@@ -187,6 +187,26 @@ func TestDive(t *testing.T) {
 	require.Equal(t, NotExhausted, Dive(t.Context(), w, Options[boxState]{MaxStates: 10}).Verdict)
 }
 
+// A dive that is never deep, and a walk that is long, end soon after they are told to.
+func TestInterruptedOnTheWay(t *testing.T) {
+	w := boxes{n: 4, top: 9}
+	begun := func() (context.Context, []Property[boxState]) {
+		ctx, cancel := context.WithCancel(t.Context())
+		t.Cleanup(cancel)
+		return ctx, []Property[boxState]{{Name: "cancels", Holds: func(*boxState) bool { cancel(); return true }}}
+	}
+	ctx, cancels := begun()
+	r := Dive(ctx, w, Options[boxState]{Invariants: cancels, MaxDepth: 12})
+	require.Equal(t, NotExhausted, r.Verdict)
+	require.Equal(t, "interrupted", r.Why)
+	require.LessOrEqual(t, r.Generated, uint64(512))
+
+	ctx, cancels = begun()
+	walk := Walk(ctx, w, WalkOptions[boxState]{Invariants: cancels, Walks: 1, Depth: 1000})
+	require.Equal(t, "interrupted", walk.Why)
+	require.EqualValues(t, 1, walk.Generated)
+}
+
 func TestWalk(t *testing.T) {
 	w := boxes{n: 2, top: 5}
 	o := WalkOptions[boxState]{Walks: 200, Depth: 30, Seed: 1, NoSymmetry: true}

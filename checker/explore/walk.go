@@ -40,7 +40,7 @@ func Walk[S any](ctx context.Context, w World[S], o WalkOptions[S]) WalkResult {
 			r.Why = "interrupted"
 			break
 		}
-		r.Violation = walk(w, &o, rng, c, &seen, &r.Generated)
+		r.Violation = walk(ctx, w, &o, rng, c, &seen, &r.Generated)
 		if o.Progress != nil && time.Since(reported) > time.Second {
 			reported = time.Now()
 			distinct, _ := seen.size()
@@ -48,13 +48,16 @@ func Walk[S any](ctx context.Context, w World[S], o WalkOptions[S]) WalkResult {
 				Elapsed: time.Since(started)})
 		}
 	}
+	if ctx.Err() != nil && r.Violation == nil {
+		r.Why = "interrupted"
+	}
 	r.Distinct, _ = seen.size()
 	r.Seconds = time.Since(started).Seconds()
 	return r
 }
 
-// walk is one walk.
-func walk[S any](w World[S], o *WalkOptions[S], rng *rand.Rand, c *canon[S], seen *store, generated *uint64) *Violation {
+// walk is one walk; an interrupted one ends where it is.
+func walk[S any](ctx context.Context, w World[S], o *WalkOptions[S], rng *rand.Rand, c *canon[S], seen *store, generated *uint64) *Violation {
 	inits := w.Init()
 	first := rng.IntN(len(inits))
 	state := inits[first]
@@ -71,7 +74,7 @@ func walk[S any](w World[S], o *WalkOptions[S], rng *rand.Rand, c *canon[S], see
 				return &Violation{Invariant: inv.Name, Steps: Replay(w, path)}
 			}
 		}
-		if actions = w.Enabled(&state, actions[:0]); len(actions) == 0 || len(path) > o.Depth {
+		if actions = w.Enabled(&state, actions[:0]); len(actions) == 0 || len(path) > o.Depth || ctx.Err() != nil {
 			return nil
 		}
 		n := rng.IntN(len(actions))
@@ -132,7 +135,8 @@ func (s *search[S]) dive(ctx context.Context, me *worker[S], parent uint32, choi
 	}
 	visit(parent, choice, state)
 	for len(path) > 0 && !s.done() {
-		if top := len(path); top&255 == 0 || s.opt.MaxStates > 0 {
+		// By steps made and not by depth: a dive that is cut may never be deep.
+		if me.generated&255 == 0 || s.opt.MaxStates > 0 {
 			why := s.result.Why
 			if s.result.Why = ""; s.stopped(ctx) {
 				return

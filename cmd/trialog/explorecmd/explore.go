@@ -22,6 +22,12 @@ import (
 	"trialog/cmd/trialog/cli"
 )
 
+// Bounds of flags: more workers than states to share help nobody, and bytes must fit into 64 bits.
+const (
+	mostWorkers = 1024
+	mostMiB     = 1<<44 - 1
+)
+
 // flags are those of every world.
 type flags struct {
 	invariants []string
@@ -104,17 +110,21 @@ func (s *subject[S]) run(c *cobra.Command, f *flags) error {
 	if err := s.choose(f.invariants); err != nil {
 		return err
 	}
-	if f.depth < 0 || f.walks < 0 {
-		return fmt.Errorf("explore: --depth %d, --walks %d: neither may be negative", f.depth, f.walks)
-	}
-	ctx, stop := signal.NotifyContext(c.Context(), os.Interrupt, syscall.SIGTERM)
-	defer stop()
 	switch {
-	case f.byHand:
+	case f.depth < 0 || f.walks < 0:
+		return fmt.Errorf("explore: --depth %d, --walks %d: neither may be negative", f.depth, f.walks)
+	case f.workers < 1 || f.workers > mostWorkers:
+		return fmt.Errorf("explore: --workers %d: want 1 to %d", f.workers, mostWorkers)
+	case f.maxMiB > mostMiB:
+		return fmt.Errorf("explore: --max-memory %d: want at most %d", f.maxMiB, uint64(mostMiB))
+	case f.byHand: // an interrupt ends these at once
 		return s.byHand(c.InOrStdin(), c.OutOrStdout())
 	case f.graph != "":
 		return s.draw(c.OutOrStdout(), f)
-	case f.walks > 0:
+	}
+	ctx, stop := signal.NotifyContext(c.Context(), os.Interrupt, syscall.SIGTERM)
+	defer stop()
+	if f.walks > 0 {
 		return s.walk(ctx, c.OutOrStdout(), f)
 	}
 	return s.search(ctx, c.OutOrStdout(), f)
@@ -148,9 +158,6 @@ func (s *subject[S]) search(ctx context.Context, out io.Writer, f *flags) error 
 	mode, err := explore.ParseMode(f.mode)
 	if err != nil {
 		return fmt.Errorf("explore: --%w", err)
-	}
-	if f.workers < 1 {
-		return fmt.Errorf("explore: --workers %d: want at least 1", f.workers)
 	}
 	o := explore.Options[S]{
 		Invariants: s.invariants, Sometimes: s.sometimes, NoSymmetry: f.noSymmetry, Mode: mode, Workers: f.workers,

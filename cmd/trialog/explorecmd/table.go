@@ -4,10 +4,12 @@ import (
 	"bytes"
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"io"
 	"os"
 	"os/signal"
+	"path/filepath"
 	"strconv"
 	"strings"
 	"syscall"
@@ -79,12 +81,17 @@ func readTable(path string) (*table, error) {
 		return nil, err
 	}
 	t := &table{path: path}
+	searches := false
 	for i, line := range strings.Split(strings.TrimSuffix(string(text), "\n"), "\n") {
 		r, err := parseRow(line)
 		if err != nil {
 			return nil, fmt.Errorf("%s:%d: %w", path, i+1, err)
 		}
 		t.rows = append(t.rows, r)
+		searches = searches || r.command != nil
+	}
+	if !searches {
+		return nil, fmt.Errorf("%s: no row: want at least one search", path)
 	}
 	return t, nil
 }
@@ -136,50 +143,84 @@ func (r *row) search(ctx context.Context) (found, string, error) {
 		return found{}, "", fmt.Errorf("%s: %w", strings.Join(r.command, " "), err)
 	}
 	var result explore.Result
-	if err := json.Unmarshal(out.Bytes(), &result); err != nil {
-		return found{}, "", fmt.Errorf("%s: %w", strings.Join(r.command, " "), err)
+	if err := json.Unmarshal(out.Bytes(), &result); err != nil || result.Verdict == "" {
+		return found{}, "", fmt.Errorf("%s: not a search: a table has no walks, graphs or steps by hand", strings.Join(r.command, " "))
 	}
 	f := found{verdict: "exhausted", distinct: result.Distinct, depth: result.Depth}
 	switch result.Verdict {
 	case explore.NotExhausted:
-		return f, "", fmt.Errorf("%s: not exhausted (%s)", strings.Join(r.command, " "), result.Why)
+		return f, "", cli.Exit(cli.Unknown, fmt.Errorf("%s: not exhausted (%s)", strings.Join(r.command, " "), result.Why))
 	case explore.Violated:
 		f.verdict, f.depth = result.Violations[0].Invariant, len(result.Violations[0].Steps)-1
 	}
 	return f, fmt.Sprintf("%.1f", result.Seconds), nil
 }
 
-// fill searches what has no outcome yet, and keeps each as soon as it is there.
+// fill searches what has no outcome yet, and keeps each as soon as it is there. The file is read again before and after each
+// search: somebody may write to it meanwhile, another fill or an editor, and nothing of that is lost.
 func (t *table) fill(ctx context.Context, out io.Writer) error {
-	for i := range t.rows {
-		r := &t.rows[i]
-		if r.command == nil || r.found.verdict != "?" {
-			continue
+	for done := map[string]bool{}; ; {
+		at := t.next(func(r *row) bool { return !done[strings.Join(r.command, " ")] })
+		if at < 0 {
+			return nil
 		}
+		r := t.rows[at]
+		name := strings.Join(r.command, " ")
+		done[name] = true
 		var err error
-		f, seconds, err := r.search(ctx)
-		if err != nil {
-			return cli.Exit(cli.Unknown, err)
+		if r.found, r.seconds, err = r.search(ctx); err != nil {
+			return err
 		}
-		r.found, r.seconds = f, seconds
+		if t, err = readTable(t.path); err != nil {
+			return err
+		}
+		same := func(have *row) bool { return strings.Join(have.command, " ") == name }
+		for at := t.next(same); at >= 0; at = t.next(same) {
+			t.rows[at].found, t.rows[at].seconds = r.found, r.seconds
+		}
 		if err := t.write(); err != nil {
 			return err
 		}
-		fmt.Fprintln(out, r)
+		fmt.Fprintln(out, &r)
 	}
-	return nil
 }
 
-// write replaces the file at once, so that an interruption leaves either.
+// next is the first row without an outcome of which this holds, or -1.
+func (t *table) next(holds func(*row) bool) int {
+	for i := range t.rows {
+		if r := &t.rows[i]; r.command != nil && r.found.verdict == "?" && holds(r) {
+			return i
+		}
+	}
+	return -1
+}
+
+// write replaces the file at once, so that an interruption leaves either. A link stays one, and the file's mode is kept.
 func (t *table) write() error {
+	path, err := filepath.EvalSymlinks(t.path)
+	if err != nil {
+		return err
+	}
+	info, err := os.Stat(path)
+	if err != nil {
+		return err
+	}
 	var b strings.Builder
 	for i := range t.rows {
 		b.WriteString(t.rows[i].String() + "\n")
 	}
-	if err := os.WriteFile(t.path+".new", []byte(b.String()), 0o644); err != nil {
+	part, err := os.CreateTemp(filepath.Dir(path), filepath.Base(path)+".new*")
+	if err != nil {
 		return err
 	}
-	return os.Rename(t.path+".new", t.path)
+	_, err = part.WriteString(b.String())
+	if err = errors.Join(err, part.Chmod(info.Mode().Perm()), part.Close()); err == nil {
+		err = os.Rename(part.Name(), path)
+	}
+	if err != nil {
+		os.Remove(part.Name())
+	}
+	return err
 }
 
 // check repeats the searches.
@@ -198,7 +239,7 @@ func (t *table) check(ctx context.Context, out io.Writer, short bool) error {
 		}
 		f, seconds, err := r.search(ctx)
 		if err != nil {
-			return cli.Exit(cli.Unknown, err)
+			return err
 		}
 		again := *r
 		again.found, again.seconds = f, seconds
