@@ -51,6 +51,9 @@ Of data the world knows who holds it: who is elected must hold everything, or th
 				}
 				cfg.Most[i] = uint8(n)
 			}
+			if err := onlyWithDirs(c, &cfg); err != nil {
+				return err
+			}
 			w, err := world.New(cfg)
 			if err != nil {
 				return fmt.Errorf("explore: --%w", err)
@@ -90,6 +93,22 @@ Of data the world knows who holds it: who is elected must hold everything, or th
 	fs.BoolVar(&settle, "settle", false, "from every state, what heals must lead to a cluster that is whole")
 	f.add(fs)
 	return c
+}
+
+// onlyWithDirs takes out the kinds that --dirs excludes, or that need it: a title must not promise what cannot befall. It is
+// an error if they were asked for by name.
+func onlyWithDirs(c *cobra.Command, cfg *world.Config) error {
+	kinds, with := []int{world.Disk}, "needs --dirs"
+	if cfg.Dirs {
+		kinds, with = []int{world.Move, world.Remove}, "cannot be with --dirs"
+	}
+	for _, kind := range kinds {
+		if name := world.BudgetNames[kind][0]; cfg.Most[kind] > 0 && c.Flags().Changed(name) {
+			return fmt.Errorf("explore: --%s %d: %s", name, cfg.Most[kind], with)
+		}
+		cfg.Most[kind] = 0
+	}
+	return nil
 }
 
 func controllerTitle(cfg *world.Config, mutants []string) string {

@@ -4,6 +4,7 @@ package explorecmd
 import (
 	"bufio"
 	"context"
+	"errors"
 	"fmt"
 	"io"
 	"os"
@@ -93,6 +94,17 @@ Exit codes: 0 exhausted, nothing violated; 1 violated; 2 not exhausted; 3 usage,
 	return c
 }
 
+// ways is in how many ways the flags ask for something else than a search in breadth.
+func (f *flags) ways() int {
+	n := 0
+	for _, asked := range []bool{f.dive, f.walks > 0, f.graph != "", f.byHand} {
+		if asked {
+			n++
+		}
+	}
+	return n
+}
+
 // subject is a world with its properties.
 type subject[S any] struct {
 	title      string
@@ -117,6 +129,8 @@ func (s *subject[S]) run(c *cobra.Command, f *flags) error {
 		return fmt.Errorf("explore: --workers %d: want 1 to %d", f.workers, mostWorkers)
 	case f.maxMiB > mostMiB:
 		return fmt.Errorf("explore: --max-memory %d: want at most %d", f.maxMiB, uint64(mostMiB))
+	case f.ways() > 1:
+		return errors.New("explore: want only one of --dive, --walks, --graph and --interactive")
 	case f.byHand: // an interrupt ends these at once
 		return s.byHand(c.InOrStdin(), c.OutOrStdout())
 	case f.graph != "":
