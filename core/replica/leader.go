@@ -31,7 +31,8 @@ type Broker struct {
 }
 
 // BecomeLeader takes up a leadership of a newer epoch. With a flush policy and an unflushed tail it asks for a flush.
-// AdvanceHW is always among the effects. Before it is called the log has noted that the epoch starts at its end offset,
+// AdvanceHW is always among the effects. Law: the first metadata that a process takes up has its own registration; an older
+// epoch may be one in which it led before it lost its tail. Before it is called the log has noted that the epoch starts at its end offset,
 // durably (KAFKA-7415).
 func (r *Replica) BecomeLeader(now kafka.Now, l Leadership, out []Effect) []Effect {
 	if l.Epoch <= r.epoch || l.LogStart < 0 || l.LogStart > l.LEO || l.Flushed > l.LEO {

@@ -15,6 +15,14 @@
 // does matter, when the follower hears something new or dies, the step has variants: the answer came before, or comes too
 // late; the next fetch was sent before, or was not.
 //
+// What the world takes for granted, and a shell has to keep:
+//
+//   - A broker that comes back first hears metadata that has its own registration. Without that law power cuts lose what was
+//     acknowledged: with older metadata it would lead an epoch in which it led before it lost its tail.
+//   - A checkpoint of the HW is lost with a power cut only; a death keeps the newest.
+//   - A proposal ends with its broker's process, and of a follower one late fetch at most is remembered.
+//   - Of three proposals of a broker on their way the oldest is dropped. Every restart is an unclean one.
+//
 // A state forgets what can have no effect: answers without news, messages of an epoch that is over when the machines, asked,
 // do not react to them, changes of the metadata that say nothing to a broker. Broker epochs count registrations. What is left
 // of a budget counts only as far as the total allows.
