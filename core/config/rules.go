@@ -17,6 +17,22 @@ type RuleDoc struct {
 // FullName is room.rule, as in trialog.rules.off.
 func (d RuleDoc) FullName() string { return d.Room + "." + d.Name }
 
+// SwitchOn switches all documented rules of a room on. field finds a rule in the room's Rules by its name without the room.
+func SwitchOn(docs []RuleDoc, field func(name string) *bool) {
+	for i := range docs {
+		*field(docs[i].Name) = true
+	}
+}
+
+// SwitchOff switches one rule off; false if field, which then answers nil, knows none of that name.
+func SwitchOff(name string, field func(name string) *bool) bool {
+	f := field(name)
+	if f != nil {
+		*f = false
+	}
+	return f != nil
+}
+
 // ParseRulesOff reads the value of trialog.rules.off: names of the form room.rule, separated by commas. It returns
 // them sorted, each once. It knows no rule: the rooms refuse the names that they do not have.
 func ParseRulesOff(list string) ([]string, error) {

@@ -2,10 +2,6 @@ package replica
 
 import (
 	"fmt"
-	"go/ast"
-	"go/parser"
-	"go/token"
-	"io/fs"
 	"os"
 	"path/filepath"
 	"slices"
@@ -17,6 +13,7 @@ import (
 	"trialog/core/config"
 	"trialog/core/controller"
 	"trialog/core/seglog"
+	"trialog/core/transcript"
 )
 
 // row is one row of a table in cases.md.
@@ -41,7 +38,7 @@ func TestCases(t *testing.T) {
 			known[d.Room+"."+d.Name] = true
 		}
 	}
-	tests := testBodies(t)
+	tests := transcript.TestBodies(t, "..")
 	guarded := map[string]bool{}
 	var ids []string
 	for _, r := range rows {
@@ -126,30 +123,4 @@ func switchedOff(t *testing.T, shown string, tests map[string]string, known map[
 		}
 	}
 	return off
-}
-
-// testBodies are the sources of the tests under core, by name; those of one name together.
-func testBodies(t *testing.T) map[string]string {
-	bodies := map[string]string{}
-	require.NoError(t, filepath.WalkDir("..", func(path string, _ fs.DirEntry, err error) error {
-		if err != nil || !strings.HasSuffix(path, "_test.go") {
-			return err
-		}
-		text, err := os.ReadFile(path)
-		if err != nil {
-			return err
-		}
-		files := token.NewFileSet()
-		file, err := parser.ParseFile(files, path, text, parser.SkipObjectResolution)
-		if err != nil {
-			return err
-		}
-		for _, d := range file.Decls {
-			if f, ok := d.(*ast.FuncDecl); ok && f.Recv == nil && strings.HasPrefix(f.Name.Name, "Test") {
-				bodies[f.Name.Name] += string(text[files.Position(f.Pos()).Offset:files.Position(f.End()).Offset])
-			}
-		}
-		return nil
-	}))
-	return bodies
 }

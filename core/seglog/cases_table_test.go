@@ -1,23 +1,19 @@
 package seglog
 
 import (
-	"go/ast"
-	"go/parser"
-	"go/token"
-	"io/fs"
-	"os"
-	"path/filepath"
 	"slices"
 	"strings"
 	"testing"
 
 	"github.com/stretchr/testify/require"
+
+	"trialog/core/transcript"
 )
 
 // TestCases holds cases.md to what exists: every case of class L and those of class R where storage is involved, in order;
 // tests that exist, one of them named after the case; rules that exist, each switched off by a test of its row.
 func TestCases(t *testing.T) {
-	tests := testBodies(t, "../..")
+	tests := transcript.TestBodies(t, "..")
 	var rules, ids []string
 	for _, d := range RuleDocs {
 		rules = append(rules, d.Name)
@@ -52,30 +48,4 @@ func TestCases(t *testing.T) {
 	want := strings.Fields(`L01 L02 L03 L04 L05 L06 L07 L08 L09 L10 L11 L12 L13 L14 L15 L16 L17 L18 L19 L20 L21
 		R09 R10 R25 R26 R27 R28 R29 R30 R31 R32 R33 R34`)
 	require.Equal(t, want, ids)
-}
-
-// testBodies are the sources of the tests under core, by name; those of one name together.
-func testBodies(t *testing.T, root string) map[string]string {
-	bodies := map[string]string{}
-	require.NoError(t, filepath.WalkDir(filepath.Join(root, "core"), func(path string, _ fs.DirEntry, err error) error {
-		if err != nil || !strings.HasSuffix(path, "_test.go") {
-			return err
-		}
-		text, err := os.ReadFile(path)
-		if err != nil {
-			return err
-		}
-		files := token.NewFileSet()
-		file, err := parser.ParseFile(files, path, text, parser.SkipObjectResolution)
-		if err != nil {
-			return err
-		}
-		for _, d := range file.Decls {
-			if f, ok := d.(*ast.FuncDecl); ok && f.Recv == nil && strings.HasPrefix(f.Name.Name, "Test") {
-				bodies[f.Name.Name] += string(text[files.Position(f.Pos()).Offset:files.Position(f.End()).Offset])
-			}
-		}
-		return nil
-	}))
-	return bodies
 }

@@ -41,12 +41,9 @@ type Rules struct {
 
 // AllRules has every mechanism on.
 func AllRules() Rules {
-	return Rules{
-		RecoverChecksCRC: true, RecoverCutsTornTail: true, MarkerRemovedAtStart: true, FsyncDirectory: true,
-		RecoverRemovesLaterSegments: true, RecoverProducerState: true, IndexSanityCheck: true,
-		CheckpointFsyncBeforeRename: true, FsyncFailureIsFinal: true, TwoStepDeletion: true, RetainBelowHW: true,
-		CompactBelowHW: true, CompactKeepsLogEnd: true, CompactDeleteHorizon: true, SwapBeforeDelete: true,
-	}
+	var r Rules
+	config.SwitchOn(RuleDocs, r.field)
+	return r
 }
 
 // durability is what the replacement of a file waits for.
@@ -55,42 +52,43 @@ func (r Rules) durability() layout.Durability {
 }
 
 // Off switches the rule of that name off (without the room's name); false if there is none.
-func (r *Rules) Off(name string) bool {
+func (r *Rules) Off(name string) bool { return config.SwitchOff(name, r.field) }
+
+// field is nil for a name that is no rule.
+func (r *Rules) field(name string) *bool {
 	switch name {
 	case "recover-checks-crc":
-		r.RecoverChecksCRC = false
+		return &r.RecoverChecksCRC
 	case "recover-cuts-torn-tail":
-		r.RecoverCutsTornTail = false
+		return &r.RecoverCutsTornTail
 	case "marker-removed-at-start":
-		r.MarkerRemovedAtStart = false
+		return &r.MarkerRemovedAtStart
 	case "fsync-directory":
-		r.FsyncDirectory = false
+		return &r.FsyncDirectory
 	case "recover-removes-later-segments":
-		r.RecoverRemovesLaterSegments = false
+		return &r.RecoverRemovesLaterSegments
 	case "recover-producer-state":
-		r.RecoverProducerState = false
+		return &r.RecoverProducerState
 	case "index-sanity-check":
-		r.IndexSanityCheck = false
+		return &r.IndexSanityCheck
 	case "checkpoint-fsync-before-rename":
-		r.CheckpointFsyncBeforeRename = false
+		return &r.CheckpointFsyncBeforeRename
 	case "fsync-failure-is-final":
-		r.FsyncFailureIsFinal = false
+		return &r.FsyncFailureIsFinal
 	case "two-step-deletion":
-		r.TwoStepDeletion = false
+		return &r.TwoStepDeletion
 	case "retain-below-hw":
-		r.RetainBelowHW = false
+		return &r.RetainBelowHW
 	case "compact-below-hw":
-		r.CompactBelowHW = false
+		return &r.CompactBelowHW
 	case "compact-keeps-log-end":
-		r.CompactKeepsLogEnd = false
+		return &r.CompactKeepsLogEnd
 	case "compact-delete-horizon":
-		r.CompactDeleteHorizon = false
+		return &r.CompactDeleteHorizon
 	case "swap-before-delete":
-		r.SwapBeforeDelete = false
-	default:
-		return false
+		return &r.SwapBeforeDelete
 	}
-	return true
+	return nil
 }
 
 // RuleDocs documents the rules.

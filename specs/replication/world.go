@@ -1,7 +1,6 @@
 package replication
 
 import (
-	"fmt"
 	"slices"
 
 	"trialog/checker/explore"
@@ -81,16 +80,11 @@ type World struct {
 // New is the world of a configuration; the error names the bound that is out of range.
 func New(cfg Config) (*World, error) {
 	b := cfg.Bounds
-	for _, c := range []struct {
-		name           string
-		have, low, top int
-	}{
-		{"replicas", b.Replicas, 2, MaxReplicas}, {"log", b.LogSize, 1, MaxLog}, {"records", b.Records, 1, MaxRecords},
-		{"epochs", b.MaxEpoch, 0, MaxEpochs - 1},
-	} {
-		if c.have < c.low || c.have > c.top {
-			return nil, fmt.Errorf("%s %d: want %d to %d", c.name, c.have, c.low, c.top)
-		}
+	if err := explore.CheckBounds(
+		explore.Within("replicas", b.Replicas, 2, MaxReplicas), explore.Within("log", b.LogSize, 1, MaxLog), explore.Within("records", b.Records, 1, MaxRecords),
+		explore.Within("epochs", b.MaxEpoch, 0, MaxEpochs-1),
+	); err != nil {
+		return nil, err
 	}
 	w := &World{cfg: cfg}
 	w.permute(nil)

@@ -198,17 +198,12 @@ type World struct {
 
 // New makes a world; the error names what is out of range.
 func New(cfg Config) (*World, error) {
-	for _, c := range []struct {
-		name           string
-		have, low, top int
-	}{
-		{"brokers", cfg.Brokers, 1, MaxBrokers}, {"controllers", cfg.Controllers, 1, MaxControllers}, {"topics", cfg.Topics, 1, 2},
-		{"partitions", cfg.Partitions, 1, 2}, {"replicas", cfg.Replicas, 1, cfg.Brokers}, {"min-isr", cfg.MinISR, 1, cfg.Replicas},
-		{"lag", cfg.Lag, 0, 3}, {"pending", cfg.Pending, 1, 3}, {"faults", cfg.Total, 0, MaxTotal},
-	} {
-		if c.have < c.low || c.have > c.top {
-			return nil, fmt.Errorf("%s %d: want %d to %d", c.name, c.have, c.low, c.top)
-		}
+	if err := explore.CheckBounds(
+		explore.Within("brokers", cfg.Brokers, 1, MaxBrokers), explore.Within("controllers", cfg.Controllers, 1, MaxControllers), explore.Within("topics", cfg.Topics, 1, 2),
+		explore.Within("partitions", cfg.Partitions, 1, 2), explore.Within("replicas", cfg.Replicas, 1, cfg.Brokers), explore.Within("min-isr", cfg.MinISR, 1, cfg.Replicas),
+		explore.Within("lag", cfg.Lag, 0, 3), explore.Within("pending", cfg.Pending, 1, 3), explore.Within("faults", cfg.Total, 0, MaxTotal),
+	); err != nil {
+		return nil, err
 	}
 	if cfg.Dirs {
 		cfg.Most[Move], cfg.Most[Remove] = 0, 0

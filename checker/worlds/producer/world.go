@@ -46,9 +46,6 @@ type Budget struct {
 	Restart int // the producer dies, and another process sends the rest
 }
 
-// AsManyAsFaults is a budget of a kind that only the total bounds.
-const AsManyAsFaults = -1
-
 func (b *Budget) kinds() []*int {
 	return []*int{&b.Break, &b.Elect, &b.Crash, &b.Lose, &b.Lag, &b.Unclean, &b.Late, &b.Restart}
 }
@@ -147,24 +144,14 @@ type World struct {
 
 // New makes a world; the error names what is out of range.
 func New(cfg Config) (*World, error) {
-	for _, c := range []struct {
-		name           string
-		have, low, top int
-	}{
-		{"batches", cfg.Batches, 1, MaxBatches}, {"in-flight", cfg.InFlight, 1, MaxBatches}, {"min-isr", cfg.MinISR, 1, brokers},
-		{"faults", cfg.Total, 0, 20},
-	} {
-		if c.have < c.low || c.have > c.top {
-			return nil, fmt.Errorf("%s %d: want %d to %d", c.name, c.have, c.low, c.top)
-		}
+	if err := explore.CheckBounds(
+		explore.Within("batches", cfg.Batches, 1, MaxBatches), explore.Within("in-flight", cfg.InFlight, 1, MaxBatches), explore.Within("min-isr", cfg.MinISR, 1, brokers),
+		explore.Within("faults", cfg.Total, 0, 20),
+	); err != nil {
+		return nil, err
 	}
-	for _, most := range cfg.Faults.kinds() {
-		if *most == AsManyAsFaults || *most > cfg.Total {
-			*most = cfg.Total
-		}
-		if *most < 0 {
-			return nil, fmt.Errorf("a budget of %d: want 0 or more, or -1 for as many as faults", *most)
-		}
+	if err := explore.CapBudgets(cfg.Total, cfg.Faults.kinds()...); err != nil {
+		return nil, err
 	}
 	w := &World{cfg: cfg}
 	s := &w.init

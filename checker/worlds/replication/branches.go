@@ -1,6 +1,8 @@
 package replication
 
 import (
+	"slices"
+
 	"trialog/core/controller"
 	"trialog/core/kafka"
 	"trialog/core/replica"
@@ -149,20 +151,12 @@ func alterBranch(code kafka.ErrorCode, decided bool) int {
 }
 
 func electionBranch(leader kafka.NodeID, isr, elr []kafka.NodeID) int {
-	in := func(list []kafka.NodeID) bool {
-		for _, n := range list {
-			if n == leader {
-				return true
-			}
-		}
-		return false
-	}
 	switch {
 	case leader == kafka.NoNode:
 		return electedNobody
-	case in(isr):
+	case slices.Contains(isr, leader):
 		return electedClean
-	case in(elr):
+	case slices.Contains(elr, leader):
 		return electedFromELR
 	}
 	return electedLastKnown

@@ -30,9 +30,6 @@ type Config struct {
 	Controller controller.Rules
 }
 
-// AsManyAsFaults is a budget of a kind that only the total bounds.
-const AsManyAsFaults = -1
-
 // Budget is how many of each kind of fault there may be.
 type Budget struct {
 	Crash int // a process dies, and keeps its log
@@ -127,24 +124,14 @@ var topicID = kafka.TopicID{1}
 
 // New makes a world; the error names what is out of range.
 func New(cfg Config) (*World, error) {
-	for _, c := range []struct {
-		name           string
-		have, low, top int
-	}{
-		{"brokers", cfg.Brokers, 2, MaxBrokers}, {"records", cfg.Records, 1, 6}, {"epochs", cfg.MaxEpoch, 0, 9},
-		{"min-isr", cfg.MinISR, 1, cfg.Brokers}, {"faults", cfg.Total, 0, 20},
-	} {
-		if c.have < c.low || c.have > c.top {
-			return nil, fmt.Errorf("%s %d: want %d to %d", c.name, c.have, c.low, c.top)
-		}
+	if err := explore.CheckBounds(
+		explore.Within("brokers", cfg.Brokers, 2, MaxBrokers), explore.Within("records", cfg.Records, 1, 6), explore.Within("epochs", cfg.MaxEpoch, 0, 9),
+		explore.Within("min-isr", cfg.MinISR, 1, cfg.Brokers), explore.Within("faults", cfg.Total, 0, 20),
+	); err != nil {
+		return nil, err
 	}
-	for _, most := range cfg.Faults.kinds() {
-		if *most == AsManyAsFaults || *most > cfg.Total {
-			*most = cfg.Total
-		}
-		if *most < 0 {
-			return nil, fmt.Errorf("a budget of %d: want 0 or more, or -1 for as many as faults", *most)
-		}
+	if err := explore.CapBudgets(cfg.Total, cfg.Faults.kinds()...); err != nil {
+		return nil, err
 	}
 	w := &World{cfg: cfg}
 	base := &meta.Image{}

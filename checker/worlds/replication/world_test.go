@@ -19,14 +19,14 @@ var (
 	oneFault    = Config{Brokers: 2, Records: 2, MaxEpoch: 2, MinISR: 1, Faults: all(0), Total: 1}
 	twoFaults   = Config{Brokers: 2, Records: 1, MaxEpoch: 3, MinISR: 1, Faults: all(0), Total: 2}
 	onePowerCut = Config{Brokers: 2, Records: 1, MaxEpoch: 3, MinISR: 2, ELR: true, AcksOne: true, Faults: noDeath, Total: 2}
-	noDeath     = Budget{0, 1, AsManyAsFaults, AsManyAsFaults, AsManyAsFaults, AsManyAsFaults}
+	noDeath     = Budget{0, 1, explore.AsManyAsFaults, explore.AsManyAsFaults, explore.AsManyAsFaults, explore.AsManyAsFaults}
 	threeOne    = Config{Brokers: 3, Records: 1, MaxEpoch: 2, MinISR: 1, Faults: all(0), Total: 1}
 	threeCut    = Config{Brokers: 3, Records: 1, MaxEpoch: 2, MinISR: 2, ELR: true, AcksOne: true, Faults: noDeath, Total: 1}
 )
 
 // all is every kind of fault, as many as the total, and so many power cuts.
 func all(lose int) Budget {
-	return Budget{AsManyAsFaults, lose, AsManyAsFaults, AsManyAsFaults, AsManyAsFaults, AsManyAsFaults}
+	return Budget{explore.AsManyAsFaults, lose, explore.AsManyAsFaults, explore.AsManyAsFaults, explore.AsManyAsFaults, explore.AsManyAsFaults}
 }
 
 func search(t *testing.T, cfg Config, most uint64) explore.Result {

@@ -2,11 +2,9 @@ package explorecmd
 
 import (
 	"fmt"
-	"strings"
 
 	"github.com/spf13/cobra"
 
-	"trialog/checker/explore"
 	world "trialog/checker/worlds/controller"
 	"trialog/core/controller"
 )
@@ -16,9 +14,7 @@ const controllerSettles = 60
 
 // controllerCommand explores the controllers that ship.
 func controllerCommand() *cobra.Command {
-	var f flags
-	var mutants []string
-	var settle bool
+	var f shipping
 	var every int
 	var most [len(world.BudgetNames)]int
 	cfg := world.Config{Brokers: 2, Controllers: 2, Topics: 1, Partitions: 1, Replicas: 2, MinISR: 1, Lag: 1, Pending: 1}
@@ -37,10 +33,8 @@ Of data the world knows who holds it: who is elected must hold everything, or th
 		Args: cobra.NoArgs,
 		RunE: func(c *cobra.Command, _ []string) error {
 			cfg.Rules = controller.AllRules()
-			for _, name := range mutants {
-				if rule, ok := strings.CutPrefix(name, "controller."); !ok || !cfg.Rules.Off(rule) {
-					return fmt.Errorf("explore: --mutant %q: no such rule of controller", name)
-				}
+			if err := f.switchOff(ruleRoom{"controller", cfg.Rules.Off}); err != nil {
+				return err
 			}
 			for i, n := range most {
 				if !c.Flags().Changed(world.BudgetNames[i][0]) {
@@ -54,21 +48,11 @@ Of data the world knows who holds it: who is elected must hold everything, or th
 			if err := onlyWithDirs(c, &cfg); err != nil {
 				return err
 			}
-			w, err := world.New(cfg)
-			if err != nil {
-				return fmt.Errorf("explore: --%w", err)
-			}
-			s := subject[world.State]{world: w, invariants: w.Invariants(), sometimes: w.Sometimes(), faults: cfg.Total}
-			s.below = func(n int) (explore.World[world.State], error) {
+			return exploreShipping(c, &f, cfg.Total, controllerSettles, func(faults int) (*world.World, error) {
 				cfg := cfg
-				cfg.Total = n
+				cfg.Total = faults
 				return world.New(cfg)
-			}
-			if settle {
-				s.invariants = append(s.invariants, explore.Settles(w, controllerSettles))
-			}
-			s.title = controllerTitle(&cfg, mutants)
-			return s.run(c, &f)
+			}, func(*world.World) string { return controllerTitle(&cfg) })
 		},
 	}
 	fs := c.Flags()
@@ -84,14 +68,11 @@ Of data the world knows who holds it: who is elected must hold everything, or th
 	fs.BoolVar(&cfg.Dirs, "dirs", false, "brokers have two log directories; then nothing is moved or removed")
 	fs.IntVar(&cfg.Lag, "lag", cfg.Lag, "most batches of the log that a controller lacks when it is elected")
 	fs.IntVar(&cfg.Pending, "pending", cfg.Pending, "most decisions that wait for the log")
-	fs.IntVar(&cfg.Total, "faults", 0, "most of all kinds together")
 	fs.IntVar(&every, "each", 0, "most of each kind that is not named")
 	for i, name := range world.BudgetNames {
 		fs.IntVar(&most[i], name[0], 0, "most "+name[1])
 	}
-	fs.StringSliceVar(&mutants, "mutant", nil, "switch these rules off")
-	fs.BoolVar(&settle, "settle", false, "from every state, what heals must lead to a cluster that is whole")
-	f.add(fs)
+	f.add(fs, &cfg.Total, "from every state, what heals must lead to a cluster that is whole")
 	return c
 }
 
@@ -111,7 +92,7 @@ func onlyWithDirs(c *cobra.Command, cfg *world.Config) error {
 	return nil
 }
 
-func controllerTitle(cfg *world.Config, mutants []string) string {
+func controllerTitle(cfg *world.Config) string {
 	title := fmt.Sprintf("controller: %d brokers, %d controllers, %d partitions of %d replicas, min.insync.replicas %d", cfg.Brokers, cfg.Controllers,
 		cfg.Topics*cfg.Partitions, cfg.Replicas, cfg.MinISR)
 	for _, on := range []struct {
@@ -122,9 +103,5 @@ func controllerTitle(cfg *world.Config, mutants []string) string {
 			title += ", " + on.name
 		}
 	}
-	title += fmt.Sprintf(", up to %d of %s", cfg.Total, cfg.Most)
-	if len(mutants) > 0 {
-		title += ", without " + strings.Join(mutants, ", ")
-	}
-	return title
+	return title + fmt.Sprintf(", up to %d of %s", cfg.Total, cfg.Most)
 }

@@ -1,12 +1,8 @@
 package explorecmd
 
 import (
-	"fmt"
-	"strings"
-
 	"github.com/spf13/cobra"
 
-	"trialog/checker/explore"
 	"trialog/checker/worlds/producer"
 	"trialog/core/client/retry"
 	"trialog/core/producers"
@@ -18,9 +14,7 @@ const producerSettles = 100
 
 // producerCommand explores the client's retries and the brokers' memory of producers.
 func producerCommand() *cobra.Command {
-	var f flags
-	var mutants []string
-	var settle bool
+	var f shipping
 	cfg := producer.Config{Batches: 3, InFlight: 2, MinISR: 1}
 	c := &cobra.Command{
 		Use:   "producer",
@@ -33,30 +27,15 @@ remembers of it. Connections break, requests are late, leaders change, brokers d
 		Args: cobra.NoArgs,
 		RunE: func(c *cobra.Command, _ []string) error {
 			cfg.Client, cfg.Producers, cfg.Replica = retry.AllRules(), producers.AllRules(), replica.AllRules()
-			for _, name := range mutants {
-				room, rule, _ := strings.Cut(name, ".")
-				if !(room == "client" && cfg.Client.Off(rule) || room == "producers" && cfg.Producers.Off(rule) || room == "replica" && cfg.Replica.Off(rule)) {
-					return fmt.Errorf("explore: --mutant %q: no such rule of client, producers or replica", name)
-				}
-			}
-			w, err := producer.New(cfg)
+			err := f.switchOff(ruleRoom{"client", cfg.Client.Off}, ruleRoom{"producers", cfg.Producers.Off}, ruleRoom{"replica", cfg.Replica.Off})
 			if err != nil {
-				return fmt.Errorf("explore: --%w", err)
+				return err
 			}
-			s := subject[producer.State]{world: w, invariants: w.Invariants(), sometimes: w.Sometimes(), faults: cfg.Total}
-			s.below = func(n int) (explore.World[producer.State], error) {
+			return exploreShipping(c, &f, cfg.Total, producerSettles, func(faults int) (*producer.World, error) {
 				cfg := cfg
-				cfg.Total = n
+				cfg.Total = faults
 				return producer.New(cfg)
-			}
-			if settle {
-				s.invariants = append(s.invariants, explore.Settles(w, producerSettles))
-			}
-			s.title = "producer: " + w.String()
-			if len(mutants) > 0 {
-				s.title += ", without " + strings.Join(mutants, ", ")
-			}
-			return s.run(c, &f)
+			}, func(w *producer.World) string { return "producer: " + w.String() })
 		},
 	}
 	fs := c.Flags()
@@ -64,21 +43,13 @@ remembers of it. Connections break, requests are late, leaders change, brokers d
 	fs.IntVar(&cfg.InFlight, "in-flight", cfg.InFlight, "max.in.flight.requests.per.connection; the client keeps to five")
 	fs.IntVar(&cfg.MinISR, "min-isr", cfg.MinISR, "min.insync.replicas")
 	fs.BoolVar(&cfg.Bump, "bump", false, "the next identity is the same producer id in the next epoch")
-	fs.IntVar(&cfg.Total, "faults", 0, "most faults of all kinds together")
 	b := &cfg.Faults
-	for _, kind := range []struct {
-		most       *int
-		name, text string
-	}{
-		{&b.Break, "break", "most connections that break, or requests that time out at the broker"}, {&b.Elect, "elect", "most elections"},
-		{&b.Crash, "crash", "most deaths of a broker, whose log stays"}, {&b.Lose, "lose", "most power cuts, which lose the last record"},
-		{&b.Lag, "lag", "most followers that are behind for long"}, {&b.Unclean, "unclean", "most unclean elections"},
-		{&b.Late, "late", "most batches that run out of time"}, {&b.Restart, "restart", "most deaths of the producer"},
-	} {
-		fs.IntVar(kind.most, kind.name, producer.AsManyAsFaults, kind.text+"; -1: as many as faults")
-	}
-	fs.BoolVar(&settle, "settle", false, "also: from every state every batch gets its outcome when no more faults come")
-	fs.StringSliceVar(&mutants, "mutant", nil, "switch these rules off")
-	f.add(fs)
+	addKinds(fs,
+		kind{&b.Break, "break", "most connections that break, or requests that time out at the broker"}, kind{&b.Elect, "elect", "most elections"},
+		kind{&b.Crash, "crash", "most deaths of a broker, whose log stays"}, kind{&b.Lose, "lose", "most power cuts, which lose the last record"},
+		kind{&b.Lag, "lag", "most followers that are behind for long"}, kind{&b.Unclean, "unclean", "most unclean elections"},
+		kind{&b.Late, "late", "most batches that run out of time"}, kind{&b.Restart, "restart", "most deaths of the producer"},
+	)
+	f.add(fs, &cfg.Total, "also: from every state every batch gets its outcome when no more faults come")
 	return c
 }

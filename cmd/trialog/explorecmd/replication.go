@@ -1,25 +1,19 @@
 package explorecmd
 
 import (
-	"fmt"
-	"strings"
-
 	"github.com/spf13/cobra"
 
-	"trialog/checker/explore"
 	"trialog/checker/worlds/replication"
 	"trialog/core/controller"
 	"trialog/core/replica"
 )
 
-// settleSteps is how many steps of the schedule without faults a world of this size may need; the longest seen is below 40.
-const settleSteps = 100
+// replicationSettles is how many steps of the schedule without faults a world of this size may need; the longest seen is below 40.
+const replicationSettles = 100
 
 // replicationCommand explores the machines that ship.
 func replicationCommand() *cobra.Command {
-	var f flags
-	var mutants []string
-	var settles bool
+	var f shipping
 	cfg := replication.Config{Brokers: 2, Records: 1, MaxEpoch: 2, MinISR: 1}
 	c := &cobra.Command{
 		Use:   "replication",
@@ -37,30 +31,14 @@ number of unclean restarts, deaths included (KIP-966).`,
 		Args: cobra.NoArgs,
 		RunE: func(c *cobra.Command, _ []string) error {
 			cfg.Replica, cfg.Controller = replica.AllRules(), controller.AllRules()
-			for _, name := range mutants {
-				room, rule, _ := strings.Cut(name, ".")
-				if !(room == "replica" && cfg.Replica.Off(rule) || room == "controller" && cfg.Controller.Off(rule)) {
-					return fmt.Errorf("explore: --mutant %q: no such rule of replica or controller", name)
-				}
+			if err := f.switchOff(ruleRoom{"replica", cfg.Replica.Off}, ruleRoom{"controller", cfg.Controller.Off}); err != nil {
+				return err
 			}
-			w, err := replication.New(cfg)
-			if err != nil {
-				return fmt.Errorf("explore: --%w", err)
-			}
-			s := subject[replication.State]{world: w, invariants: w.Invariants(), sometimes: w.Sometimes(), faults: cfg.Total}
-			s.below = func(n int) (explore.World[replication.State], error) {
+			return exploreShipping(c, &f, cfg.Total, replicationSettles, func(faults int) (*replication.World, error) {
 				cfg := cfg
-				cfg.Total = n
+				cfg.Total = faults
 				return replication.New(cfg)
-			}
-			if settles {
-				s.invariants = append(s.invariants, explore.Settles(w, settleSteps))
-			}
-			s.title = "replication: " + w.String()
-			if len(mutants) > 0 {
-				s.title += ", without " + strings.Join(mutants, ", ")
-			}
-			return s.run(c, &f)
+			}, func(w *replication.World) string { return "replication: " + w.String() })
 		},
 	}
 	fs := c.Flags()
@@ -70,21 +48,13 @@ number of unclean restarts, deaths included (KIP-966).`,
 	fs.IntVar(&cfg.MinISR, "min-isr", cfg.MinISR, "min.insync.replicas")
 	fs.BoolVar(&cfg.ELR, "elr", false, "eligible leader replicas (eligible.leader.replicas.version 1)")
 	fs.BoolVar(&cfg.AcksOne, "acks-one", false, "producers append with acks=1, too, also below min.insync.replicas")
-	fs.IntVar(&cfg.Total, "faults", 0, "most faults of all kinds together")
 	b := &cfg.Faults
-	for _, kind := range []struct {
-		most       *int
-		name, text string
-	}{
-		{&b.Crash, "crash", "most deaths of a process, whose log stays"}, {&b.Fence, "fence", "most sessions of live brokers that end"},
-		{&b.Lag, "lag", "most followers that are behind for long"}, {&b.Drop, "drop", "most messages that are lost or answered too late"},
-		{&b.Elect, "elect", "most elections that are asked for"},
-	} {
-		fs.IntVar(kind.most, kind.name, replication.AsManyAsFaults, kind.text+"; -1: as many as faults")
-	}
+	addKinds(fs,
+		kind{&b.Crash, "crash", "most deaths of a process, whose log stays"}, kind{&b.Fence, "fence", "most sessions of live brokers that end"},
+		kind{&b.Lag, "lag", "most followers that are behind for long"}, kind{&b.Drop, "drop", "most messages that are lost or answered too late"},
+		kind{&b.Elect, "elect", "most elections that are asked for"},
+	)
 	fs.IntVar(&b.Lose, "lose", 0, "most power cuts, which lose the last record and the HW")
-	fs.BoolVar(&settles, "settle", false, "also: from every state the world converges when no more faults come")
-	fs.StringSliceVar(&mutants, "mutant", nil, "switch these rules off")
-	f.add(fs)
+	f.add(fs, &cfg.Total, "also: from every state the world converges when no more faults come")
 	return c
 }

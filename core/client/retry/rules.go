@@ -19,20 +19,12 @@ type Rules struct {
 // AllRules has every mechanism on.
 func AllRules() Rules {
 	var r Rules
-	for i := range RuleDocs {
-		*r.field(RuleDocs[i].Name) = true
-	}
+	config.SwitchOn(RuleDocs, r.field)
 	return r
 }
 
 // Off switches the rule of that name off (without the room's name); false if there is none.
-func (r *Rules) Off(name string) bool {
-	f := r.field(name)
-	if f != nil {
-		*f = false
-	}
-	return f != nil
-}
+func (r *Rules) Off(name string) bool { return config.SwitchOff(name, r.field) }
 
 // field is nil for a name that is no rule.
 func (r *Rules) field(name string) *bool {
