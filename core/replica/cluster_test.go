@@ -197,12 +197,12 @@ func (c *cluster) line(t *testing.T, words []string) string {
 	case "end":
 		return fmt.Sprintf("hw %d, known %t\n", b.m.HW(), b.m.EndKnown())
 	case "learns": // b1 learns from the metadata which lives the brokers are in
-		text = c.do(t, b, b.m.SetBrokers(c.lives(), nil), nil)
+		text = c.learns(t, b, c.lives())
 	case "bars": // b1 bars b3: b1 knows from the metadata that b3 is fenced
 		peer := c.brokers[number(t, args[0])-1]
 		lives := c.lives()
 		lives[peer.node-1].Barred = true
-		text = c.do(t, b, b.m.SetBrokers(lives, nil), nil)
+		text = c.learns(t, b, lives)
 	case "serves": // b1 serves: a consumer reads what b1 shows
 		return c.serves(b)
 	default:
@@ -213,6 +213,12 @@ func (c *cluster) line(t *testing.T, words []string) string {
 		text = c.ctl.fromBroker(t, c, b, verb, args)
 	}
 	return text + c.show(b)
+}
+
+// learns has a leader hear what the metadata says of brokers, and of its partition nothing new.
+func (c *cluster) learns(t *testing.T, b *broker, brokers []Broker) string {
+	a := Assignment{PartitionEpoch: b.m.PartitionEpoch(), Replicas: c.replicas, ISR: b.m.ISR(), Brokers: brokers}
+	return c.do(t, b, b.m.Assigned(c.now, a, nil), nil)
 }
 
 func number(t require.TestingT, text string) int {
@@ -257,7 +263,8 @@ func (c *cluster) decide(t *testing.T, words []string) string {
 		return c.do(t, b, b.m.ProposalAnswered(c.now, a, nil), nil) + c.show(b)
 	case "published": // controller published b1: the metadata tells b1 what was committed
 		b := c.brokers[number(t, words[1])-1]
-		return c.do(t, b, b.m.ISRCommitted(c.now, b.committed.PartitionEpoch, b.committed.ISR, nil), nil) + c.show(b)
+		a := Assignment{PartitionEpoch: b.committed.PartitionEpoch, Replicas: c.replicas, ISR: b.committed.ISR, Brokers: c.lives()}
+		return c.do(t, b, b.m.Assigned(c.now, a, nil), nil) + c.show(b)
 	case "late": // controller late b1: the answer that b1 has not heard arrives
 		b := c.brokers[number(t, words[1])-1]
 		return c.do(t, b, b.m.ProposalAnswered(c.now, *b.committed, nil), nil) + c.show(b)

@@ -70,19 +70,6 @@ func (r *Replica) maximal() int {
 	return n
 }
 
-// SetBrokers takes in what the metadata says of brokers now. Those who became barred are not taken out of the ISR here:
-// the controller does that.
-func (r *Replica) SetBrokers(brokers []Broker, out []Effect) []Effect {
-	low := r.LowWatermark()
-	r.takeBrokers(brokers)
-	out = r.lowMoved(low, out)
-	for i := range r.members {
-		out = r.maybeExpand(&r.members[i], out)
-	}
-	r.check()
-	return out
-}
-
 func (r *Replica) takeBrokers(brokers []Broker) {
 	for i := range r.members {
 		m := &r.members[i]
@@ -201,12 +188,12 @@ type Altered struct {
 }
 
 // ProposalAnswered takes in what became of the proposal. An answer to an earlier one changes nothing: its ISR may have come
-// with the metadata before, and this leader may have proposed another by then. NONE commits the ISR that it carries. INELIGIBLE_REPLICA and
-// OPERATION_NOT_ATTEMPTED take the proposal back, unless it was sent more than once: another copy of it may still be on its
-// way and be accepted when the replica has become eligible, so it stands and is sent again. What says that this leader is behind (a fenced epoch, an old partition
-// epoch, an unknown topic, a new leader) leaves it standing until the metadata arrives, since it may have been committed.
-// Anything else, a lost answer included, asks again (KAFKA-14144: the controller answers a repetition of what it has
-// committed with NONE).
+// with the metadata before, and this leader may have proposed another by then. NONE commits the ISR that it carries.
+// INELIGIBLE_REPLICA and OPERATION_NOT_ATTEMPTED take the proposal back, unless it was sent more than once: another copy of
+// it may still be on its way and be accepted when the replica has become eligible, so it stands and is sent again. What says
+// that this leader is behind (a fenced epoch, an old partition epoch, an unknown topic, a new leader) leaves it standing
+// until the metadata arrives, since it may have been committed. Anything else, a lost answer included, asks again
+// (KAFKA-14144: the controller answers a repetition of what it has committed with NONE).
 func (r *Replica) ProposalAnswered(now kafka.Now, a Altered, out []Effect) []Effect {
 	if r.role != Leader || !r.proposing || r.cfg.Rules.AnswerMatches && a.Asked != r.partEpoch {
 		return out
@@ -231,14 +218,6 @@ func (r *Replica) ProposalAnswered(now kafka.Now, a Altered, out []Effect) []Eff
 	return append(out, r.proposal())
 }
 
-// ISRCommitted takes in the ISR of a metadata record of the same leader epoch. One that is not newer changes nothing.
-func (r *Replica) ISRCommitted(now kafka.Now, partitionEpoch int32, isr []kafka.NodeID, out []Effect) []Effect {
-	if r.role != Leader || partitionEpoch <= r.partEpoch {
-		return out
-	}
-	return r.commit(now, partitionEpoch, isr, out)
-}
-
 // Assignment is what the metadata says of a partition within its leader's epoch.
 type Assignment struct {
 	PartitionEpoch int32
@@ -247,9 +226,11 @@ type Assignment struct {
 	Brokers        []Broker
 }
 
-// Assigned is ISRCommitted for a record that may change the replicas, too: a reassignment adds some within the epoch (and
-// takes some away with the next). The answer to a proposal may have brought the same partition epoch before, and with it the
-// ISR, not the replicas; what was proposed on top of it since then stands, since it may be committed by now.
+// Assigned takes in the metadata of the same leader epoch, of the partition and of brokers; what is older than this leader
+// knows changes nothing. A reassignment adds replicas within the epoch (and takes some away with the next). Those who became
+// barred are not taken out of the ISR here: the controller does that. The answer to a proposal may have brought the same
+// partition epoch before, and with it the ISR, not the replicas; what was proposed on top of it since then stands, since it
+// may be committed by now.
 func (r *Replica) Assigned(now kafka.Now, a Assignment, out []Effect) []Effect {
 	if r.role != Leader || a.PartitionEpoch < r.partEpoch {
 		return out

@@ -45,7 +45,7 @@ func (c *cluster) more(t *testing.T, b *broker, verb string, args []string) (tex
 		text = c.do(t, b, b.m.LogStartMoved(to, nil), nil) + fmt.Sprintf("  deleted to %d, low watermark %d\n", to, b.m.LowWatermark())
 	case "fences": // b1 fences b3: b1 knows from the metadata that b3 is gone
 		c.fenced = append(c.fenced, nodes(t, args[0])...)
-		text = c.do(t, b, b.m.SetBrokers(c.lives(), nil), nil)
+		text = c.learns(t, b, c.lives())
 	default:
 		return "", false
 	}

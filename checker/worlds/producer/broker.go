@@ -217,7 +217,7 @@ func (w *World) hear(s *State, i int) {
 	var effects []replica.Effect
 	switch {
 	case p.epoch <= n.m.Epoch():
-		effects = n.m.ISRCommitted(now, p.partEpoch, p.members(), n.m.SetBrokers(s.brokers(), nil))
+		effects = n.m.Assigned(now, replica.Assignment{PartitionEpoch: p.partEpoch, Replicas: []kafka.NodeID{1, 2}, ISR: p.members(), Brokers: s.brokers()}, nil)
 	case p.leader == uint8(id):
 		n.epochs = n.epochs.Clone()
 		n.epochs.Assign(p.epoch, n.leo())
