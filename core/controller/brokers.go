@@ -81,11 +81,9 @@ type Timer struct {
 
 // session is the Session of a broker's life.
 type session struct {
-	broker     kafka.NodeID
-	epoch      int64
-	registered int64
-	shutdown   int64
-	heard      int64
+	broker kafka.NodeID
+	epoch  int64
+	Session
 }
 
 func compareSessions(s session, id kafka.NodeID) int { return cmp.Compare(s.broker, id) }
@@ -97,7 +95,7 @@ func (c *Controller) session(b *meta.BrokerImage) *session {
 		c.sessions = slices.Insert(c.sessions, i, session{broker: b.ID})
 	}
 	if s := &c.sessions[i]; !ok || s.epoch != b.Epoch {
-		*s = session{broker: b.ID, epoch: b.Epoch, registered: -1, shutdown: -1, heard: -1}
+		*s = session{broker: b.ID, epoch: b.Epoch, Session: newSession}
 	}
 	return &c.sessions[i]
 }
@@ -110,13 +108,14 @@ type Session struct {
 	Heard      int64 // metadata offset of its last heartbeat, or -1
 }
 
+var newSession = Session{Registered: -1, ShutDown: -1, Heard: -1}
+
 // Session is that of a broker in the life that has this epoch; as if it were new if there is none.
 func (c *Controller) Session(id kafka.NodeID, epoch int64) Session {
 	if i, ok := slices.BinarySearchFunc(c.sessions, id, compareSessions); ok && c.sessions[i].epoch == epoch {
-		s := &c.sessions[i]
-		return Session{Registered: s.registered, ShutDown: s.shutdown, Heard: s.heard}
+		return c.sessions[i].Session
 	}
-	return Session{Registered: -1, ShutDown: -1, Heard: -1}
+	return newSession
 }
 
 func (c *Controller) timer(now kafka.Now, b *meta.BrokerImage) Timer {
@@ -210,7 +209,7 @@ func (c *Controller) amend(was *meta.BrokerImage, r *meta.RegisterBroker) []meta
 	}
 	records := c.decide(r)
 	if c.cfg.SessionTimeoutMs > 0 {
-		c.session(was).registered = -1
+		c.session(was).Registered = -1
 	}
 	return records
 }
@@ -238,7 +237,7 @@ func (c *Controller) heartbeat(now kafka.Now, req *BrokerHeartbeat) (*BrokerHear
 		return &BrokerHeartbeatResponse{Code: code, Fenced: true}, nil, nil
 	}
 	s := *c.session(b)
-	resp := &BrokerHeartbeatResponse{CaughtUp: s.registered >= 0 && req.MetadataOffset >= s.registered}
+	resp := &BrokerHeartbeatResponse{CaughtUp: s.Registered >= 0 && req.MetadataOffset >= s.Registered}
 	// Before anything that elects, or it would lead for a moment what it does not have, and nobody else stayed eligible.
 	records := c.dirsFailed(b, req.OfflineDirs)
 	works := func(d kafka.TopicID) bool { return !slices.Contains(req.OfflineDirs, d) }
@@ -252,7 +251,7 @@ func (c *Controller) heartbeat(now kafka.Now, req *BrokerHeartbeat) (*BrokerHear
 		records = append(records, c.electLeaderless()...)
 	case b.Fenced:
 	case b.InControlledShutdown:
-		resp.ShutDown = !c.leadsAny(b.ID) && s.shutdown >= 0 && s.shutdown <= c.lowestActive()
+		resp.ShutDown = !c.leadsAny(b.ID) && s.ShutDown >= 0 && s.ShutDown <= c.lowestActive()
 	case req.WantFence:
 		resp.ShutDown = req.WantShutDown
 		records = append(records, c.fence(b)...)
@@ -266,7 +265,7 @@ func (c *Controller) heartbeat(now kafka.Now, req *BrokerHeartbeat) (*BrokerHear
 		records = append(records, c.fence(b)...)
 	}
 	b = c.speculative.Broker(req.Broker)
-	c.session(b).heard, resp.Fenced = req.MetadataOffset, b.Fenced
+	c.session(b).Heard, resp.Fenced = req.MetadataOffset, b.Fenced
 	if b.Fenced {
 		return resp, records, nil
 	}
@@ -402,7 +401,7 @@ func (c *Controller) lowestActive() int64 {
 	lowest := int64(1<<63 - 1)
 	for _, b := range c.speculative.Brokers() {
 		if b.Active() {
-			lowest = min(lowest, c.session(b).heard)
+			lowest = min(lowest, c.session(b).Heard)
 		}
 	}
 	return lowest

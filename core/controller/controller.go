@@ -152,8 +152,8 @@ func (c *Controller) activate(now kafka.Now) []Timer {
 	var timers []Timer
 	for _, b := range c.committed.Brokers() {
 		s := c.session(b)
-		if s.registered = c.reached; b.InControlledShutdown {
-			s.shutdown = c.reached
+		if s.Registered = c.reached; b.InControlledShutdown {
+			s.ShutDown = c.reached
 		}
 		if !b.Fenced {
 			timers = append(timers, c.timer(now, b))
@@ -195,11 +195,11 @@ func (c *Controller) Reached(now kafka.Now, offset int64) []Timer {
 		if b == nil || b.Epoch != s.epoch {
 			continue
 		}
-		if s.registered < 0 {
-			s.registered = c.reached
+		if s.Registered < 0 {
+			s.Registered = c.reached
 		}
-		if s.shutdown < 0 && b.InControlledShutdown {
-			s.shutdown = c.reached
+		if s.ShutDown < 0 && b.InControlledShutdown {
+			s.ShutDown = c.reached
 		}
 	}
 	return c.activate(now)
@@ -263,7 +263,7 @@ func (c *Controller) AppendTo(b []byte) []byte {
 		b = binary.AppendVarint(b, v)
 	}
 	for _, s := range c.sessions {
-		for _, v := range []int64{int64(s.broker), s.epoch, s.registered, s.shutdown, s.heard} {
+		for _, v := range []int64{int64(s.broker), s.epoch, s.Registered, s.ShutDown, s.Heard} {
 			b = binary.AppendVarint(b, v)
 		}
 	}

@@ -29,7 +29,7 @@ type row struct {
 	when    string // ci: short enough to be repeated with every change; long
 	found   found
 	seconds string
-	command []string
+	command string
 }
 
 // found is what must come out again. Depth is that of an exhausted search, the length of the counterexample otherwise.
@@ -88,7 +88,7 @@ func readTable(path string) (*table, error) {
 			return nil, fmt.Errorf("%s:%d: %w", path, i+1, err)
 		}
 		t.rows = append(t.rows, r)
-		searches = searches || r.command != nil
+		searches = searches || r.command != ""
 	}
 	if !searches {
 		return nil, fmt.Errorf("%s: no row: want at least one search", path)
@@ -104,7 +104,7 @@ func parseRow(line string) (row, error) {
 	if len(words) < 6 || words[0] != "ci" && words[0] != "long" {
 		return row{}, fmt.Errorf("%q: want ci or long, outcome, states, depth, seconds and a command", line)
 	}
-	r := row{when: words[0], seconds: words[4], command: words[5:]}
+	r := row{when: words[0], seconds: words[4], command: strings.Join(words[5:], " ")}
 	r.found.verdict = words[1]
 	if words[1] == "?" {
 		return r, nil
@@ -122,13 +122,13 @@ func parseRow(line string) (row, error) {
 // String is the row as it stands in the file.
 func (r *row) String() string {
 	switch {
-	case r.command == nil:
+	case r.command == "":
 		return r.text
 	case r.found.verdict == "?":
-		return fmt.Sprintf("%-5s %-14s %10s %6s %8s  %s", r.when, "?", "-", "-", "-", strings.Join(r.command, " "))
+		return fmt.Sprintf("%-5s %-14s %10s %6s %8s  %s", r.when, "?", "-", "-", "-", r.command)
 	}
 	return fmt.Sprintf("%-5s %-14s %10d %6d %8s  %s", r.when, r.found.verdict, r.found.distinct, r.found.depth, r.seconds,
-		strings.Join(r.command, " "))
+		r.command)
 }
 
 // search does what the row says.
@@ -136,20 +136,20 @@ func (r *row) search(ctx context.Context) (found, string, error) {
 	var out bytes.Buffer
 	c := Command()
 	c.SilenceErrors, c.SilenceUsage = true, true
-	c.SetArgs(append(append([]string{}, r.command...), "--json"))
+	c.SetArgs(append(strings.Fields(r.command), "--json"))
 	c.SetOut(&out)
 	c.SetErr(io.Discard)
 	if code, err := cli.CodeOf(c.ExecuteContext(ctx)); err != nil || code == cli.Usage {
-		return found{}, "", fmt.Errorf("%s: %w", strings.Join(r.command, " "), err)
+		return found{}, "", fmt.Errorf("%s: %w", r.command, err)
 	}
 	var result explore.Result
 	if err := json.Unmarshal(out.Bytes(), &result); err != nil || result.Verdict == "" {
-		return found{}, "", fmt.Errorf("%s: not a search: a table has no walks, graphs or steps by hand", strings.Join(r.command, " "))
+		return found{}, "", fmt.Errorf("%s: not a search: a table has no walks, graphs or steps by hand", r.command)
 	}
 	f := found{verdict: "exhausted", distinct: result.Distinct, depth: result.Depth}
 	switch result.Verdict {
 	case explore.NotExhausted:
-		return f, "", cli.Exit(cli.Unknown, fmt.Errorf("%s: not exhausted (%s)", strings.Join(r.command, " "), result.Why))
+		return f, "", cli.Exit(cli.Unknown, fmt.Errorf("%s: not exhausted (%s)", r.command, result.Why))
 	case explore.Violated:
 		f.verdict, f.depth = result.Violations[0].Invariant, len(result.Violations[0].Steps)-1
 	}
@@ -160,13 +160,12 @@ func (r *row) search(ctx context.Context) (found, string, error) {
 // search: somebody may write to it meanwhile, another fill or an editor, and nothing of that is lost.
 func (t *table) fill(ctx context.Context, out io.Writer) error {
 	for done := map[string]bool{}; ; {
-		at := t.next(func(r *row) bool { return !done[strings.Join(r.command, " ")] })
+		at := t.next(func(r *row) bool { return !done[r.command] })
 		if at < 0 {
 			return nil
 		}
 		r := t.rows[at]
-		name := strings.Join(r.command, " ")
-		done[name] = true
+		done[r.command] = true
 		var err error
 		if r.found, r.seconds, err = r.search(ctx); err != nil {
 			return err
@@ -174,7 +173,7 @@ func (t *table) fill(ctx context.Context, out io.Writer) error {
 		if t, err = readTable(t.path); err != nil {
 			return err
 		}
-		same := func(have *row) bool { return strings.Join(have.command, " ") == name }
+		same := func(have *row) bool { return have.command == r.command }
 		for at := t.next(same); at >= 0; at = t.next(same) {
 			t.rows[at].found, t.rows[at].seconds = r.found, r.seconds
 		}
@@ -188,7 +187,7 @@ func (t *table) fill(ctx context.Context, out io.Writer) error {
 // next is the first row without an outcome of which this holds, or -1.
 func (t *table) next(holds func(*row) bool) int {
 	for i := range t.rows {
-		if r := &t.rows[i]; r.command != nil && r.found.verdict == "?" && holds(r) {
+		if r := &t.rows[i]; r.command != "" && r.found.verdict == "?" && holds(r) {
 			return i
 		}
 	}
@@ -229,13 +228,13 @@ func (t *table) check(ctx context.Context, out io.Writer, short bool) error {
 	for i := range t.rows {
 		r := &t.rows[i]
 		switch {
-		case r.command == nil:
+		case r.command == "":
 			continue
 		case short && r.when != "ci":
 			left++
 			continue
 		case r.found.verdict == "?":
-			return fmt.Errorf("%s: no outcome yet of %s: want trialog explore table --fill", t.path, strings.Join(r.command, " "))
+			return fmt.Errorf("%s: no outcome yet of %s: want trialog explore table --fill", t.path, r.command)
 		}
 		f, seconds, err := r.search(ctx)
 		if err != nil {
@@ -244,8 +243,9 @@ func (t *table) check(ctx context.Context, out io.Writer, short bool) error {
 		again := *r
 		again.found, again.seconds = f, seconds
 		fmt.Fprintln(out, &again)
-		if same++; f != r.found {
-			same--
+		if f == r.found {
+			same++
+		} else {
 			differ++
 			fmt.Fprintf(out, "      differs: the table says %s, %d states, %d\n", r.found.verdict, r.found.distinct, r.found.depth)
 		}
